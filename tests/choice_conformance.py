@@ -1,4 +1,4 @@
-"""What holds an engine to plain NumPy where claims are choices: claims to try it on, and what must be the same."""
+"""Compares engines with plain NumPy where claims are choices: the claims to try, and what must be the same."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -37,10 +37,10 @@ def sets(size):
 
 
 def assert_same_choices(name, engine, claims, iterations):
-    """A method gives the same on an engine of these claims as on plain NumPy; its fit."""
+    """Check that a method gives the same on an engine of these claims as on plain NumPy; returns its fit."""
     ours, plain = (METHODS[name](max_iter=iterations, tol=0).fit(one) for one in (engine, NumpyEngine(claims)))
-    # What NoiseAware learns of the crowd is found by a search, which ends slightly elsewhere after other roundings; a
-    # weight of TruthFinder is the logarithm of a doubt that is close to 0.
+    # What NoiseAware estimates about the crowd is found by a search, which ends slightly elsewhere after other
+    # roundings; a weight of TruthFinder is the logarithm of a doubt that is close to 0.
     scale = 1e3 if name in ("noise-aware", "truthfinder") else 1.0
     assert_close(ours.chances_.entries, plain.chances_.entries, scale)
     assert_close(ours.weights_, plain.weights_, scale * plain.weights_.max())

@@ -13,7 +13,7 @@ from sottovoce.cli import main, output
 
 
 def run(*arguments, input="", env=None, cwd=None):
-    """Run ``sottovoce …`` in this process: to import everything again would take most of the time of most commands."""
+    """Run ``sottovoce …`` in this process: importing everything again would take most of the time."""
     typed, out, err = (io.TextIOWrapper(io.BytesIO(text), encoding="utf-8") for text in (input.encode(), b"", b""))
     arguments = [str(argument) for argument in arguments]
     with pytest.MonkeyPatch.context() as patch:
@@ -24,7 +24,7 @@ def run(*arguments, input="", env=None, cwd=None):
                 patch.delenv(name)
         for name, entry in {"COLUMNS": "80", **(env or {})}.items():  # otherwise as wide as the terminal of the tests
             patch.setenv(name, entry)
-        for console in (output.console, output.notes):  # which have looked at the environment when they were imported
+        for console in (output.console, output.notes):  # which read the environment when they were imported
             patch.setattr(console, "width", int(os.environ["COLUMNS"]))
         if cwd is not None:
             patch.chdir(cwd)
@@ -38,7 +38,7 @@ def run(*arguments, input="", env=None, cwd=None):
 
 
 def run_process(*arguments, **options):
-    """The same in a process of its own."""
+    """The same in a separate process."""
     return warm.run(["-m", "sottovoce", *arguments], **options)
 
 

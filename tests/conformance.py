@@ -1,4 +1,4 @@
-"""What holds an engine to plain NumPy: the methods, claims to try them on, and what must be the same."""
+"""Compares engines with plain NumPy: the methods, the claims to try them on, and what must be the same."""
 
 import numpy as np
 from hypothesis import strategies as st

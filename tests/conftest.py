@@ -41,13 +41,13 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """What is imported and collected stays: to look for garbage in all of it again and again would take a while."""
+    """What is imported and collected stays, so the garbage collector need not look through it again and again."""
     gc.collect()
     gc.freeze()
 
 
 def random_matrix(rng, users, objects, fill=1.0):
-    """A crowd in the paper's manner; every object has at least two claims and every user one."""
+    """A crowd like the paper's; every object has at least two claims and every user one."""
     truths = rng.uniform(-50, 50, objects)
     deviations = np.sqrt(rng.exponential(1.0, users)) + 0.05
     matrix = truths + rng.standard_normal((users, objects)) * deviations[:, None] * rng.uniform(0.5, 3, objects)

@@ -1,6 +1,6 @@
-"""An engine in plain NumPy on a users × objects matrix: what every other engine is held to.
+"""An engine in plain NumPy on a users × objects matrix, with which every other engine is compared.
 
-Written from the definitions in `sottovoce.engines.base`, one line after the other, without a thought for speed.
+Written from the definitions in `sottovoce.engines.base`, one line after the other, without regard for speed.
 """
 
 import numpy as np
@@ -87,7 +87,7 @@ class NumpyEngine:
         return objects[places], users[places], (self.matrix - truths)[users[places], objects[places]]
 
     def _tailed(self, step, weights, truths):
-        """Student's t about the old truth; far readings lose their weight, and say less about their user."""
+        """Student's t about the old truth; far readings lose their weight, and reveal less about their user."""
         far = weights[:, None] * ((self.matrix - truths) * step.unit) ** 2
         kept = np.where(far > 16, np.maximum((64 - far) / (64 - 16), 1e-9) ** 2, 1.0)
         kept *= (1 + step.tail) / (1 + step.tail * far)

@@ -16,7 +16,7 @@ def modules_in(folder):
     """Ask the page's modules, under Node: a name and the questions give the answers."""
     node = shutil.which("node")
     assert node, "there is no Node: install it with 'apt-get install nodejs' (make test does, where it may)"
-    # A folder of their own, that says what kind of modules they are.
+    # Their own folder, which declares what kind of modules they are.
     shutil.copytree(PAGE, folder, dirs_exist_ok=True)
     shutil.copytree(TEXTS, folder / "texts", dirs_exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')

@@ -1,7 +1,7 @@
-"""What the page makes of manifests, beside the exact figures: for tests, and for longer runs in the bench.
+"""The promises that the page computes, compared with exact figures: for tests, and for longer runs in the bench.
 
 Manifests are drawn from all that the protocol admits: grids from 1e-15 on, ranges of up to 2^53 steps, parameters from
-1e-300 to 1e300, up to 10,000 readings; half of them such as people plan, where the figures are worth something.
+1e-300 to 1e300, up to 10,000 readings; half of them like those that people plan, with promises that mean something.
 """
 
 import math
@@ -76,7 +76,7 @@ def _answer_parts(draw):
 
 
 def random_mixed(draw: random.Random) -> Manifest:
-    """Numbers and choices, each under a law of its own; a participant answers all of them, or some."""
+    """Numbers and choices, each under its own law; a participant answers all of them, or some."""
     while True:
         try:
             numbers, questions = _parts(draw, ("fresh", "gaussian", "shared", "floored")), _answer_parts(draw)
@@ -133,7 +133,7 @@ def _described(part: Part, tasks: int) -> tuple:
 def fault(manifest: Manifest, delta: float, epsilon: float, with_delta=False) -> str | None:
     """What is wrong with the page's ε at δ: below the exact one, or more than 1 % above it; None if nothing is.
 
-    The page takes a pure ε as it is, unless it was asked what δ makes of it.
+    The page uses a pure ε as it is, unless it was asked for the ε at a δ.
     """
     if math.isnan(epsilon) or epsilon < 0:
         return f"ε = {epsilon}"

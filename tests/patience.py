@@ -1,4 +1,4 @@
-"""Waiting for a condition, however loaded the machine: never for a fixed time, and giving up only after a long one."""
+"""Waits for a condition, however loaded the machine is: never for a fixed time, and for long before giving up."""
 
 import time
 

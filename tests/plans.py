@@ -1,4 +1,4 @@
-"""Pictures of places for tests, made by a library of its own."""
+"""Pictures of places for tests, drawn with Pillow."""
 
 import io
 

@@ -14,7 +14,7 @@ MOST = 1.01  # a certified ε is at most this many times the exact one
 
 
 class Judged:
-    """A question whose exact answer can be computed, mostly."""
+    """A question whose exact answer can usually be computed."""
 
     delta: float
 
@@ -26,7 +26,7 @@ class Judged:
             return None
 
     def judge(self, epsilon: float) -> str:
-        """What is wrong with this ε as the promise of the case; empty if it is neither too small nor too large.
+        """What is wrong with this ε as the promise for the case; empty if it is neither too small nor too large.
 
         Too large means more than 1 % above the exact one (and a billionth, where that is 0).
         """

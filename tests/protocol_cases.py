@@ -1,4 +1,4 @@
-"""Manifests of the second format that are in order, and some that are not, with what is said about them."""
+"""Valid manifests of the second format, and invalid ones with parts of their error messages."""
 
 from questions import BIRD, PATH, WIDTH
 

@@ -1,6 +1,6 @@
 """Truth discovery in plain NumPy, straight from the formulas on a users × objects matrix with NaN for no claim.
 
-Slow and simple on purpose: the engines and methods are held to it.
+Slow and simple on purpose: the engines and methods are compared with it.
 """
 
 import numpy as np

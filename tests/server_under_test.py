@@ -1,4 +1,4 @@
-"""A server under test: in this process with a clock to set, or as the command in a process of its own.
+"""A server under test: in this process with a clock to set, or as the command in a separate process.
 
 Whatever uses `server_database` runs on SQLite and on a real PostgreSQL. Folders of tests take these fixtures into their
 conftest.py; there is one PostgreSQL for all of them.
@@ -249,7 +249,7 @@ class Talk:
 
 
 class LocalServer(Talk):
-    """A server in this process, with its clock and its jobs in our hands."""
+    """A server in this process, whose clock and jobs the test controls."""
 
     def __init__(self, client, clock):
         super().__init__(client)
@@ -271,7 +271,7 @@ class LocalServer(Talk):
 
 @contextmanager
 def local_server(folder):
-    """A server on a SQLite file of its own, for tests in which the kind of database does not matter."""
+    """A server with its own SQLite file, for tests in which the kind of database does not matter."""
     settings = Settings(database=f"sqlite:///{folder / 'campaigns.db'}", operator_token=OPERATOR_TOKEN)
     clock = SetClock()
     with TestClient(create_app(settings, clock=clock, background=False)) as client:
@@ -301,7 +301,7 @@ def server(start_local):
 
 
 class RunningServer(Talk):
-    """``sottovoce serve`` in a process of its own."""
+    """``sottovoce serve`` in a separate process."""
 
     def __init__(self, database, environment, arguments):
         self.database = database
@@ -362,5 +362,5 @@ def running_server(server_database):
 
 @pytest.fixture
 def talk():
-    """The requests to a server, for tests that bring a client of their own."""
+    """The requests to a server, for tests that bring their own client."""
     return Talk

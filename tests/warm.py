@@ -1,4 +1,4 @@
-"""Python processes that start at once.
+"""Python processes that start immediately.
 
 To import NumPy, Numba, Arrow and FastAPI takes a command one or two seconds of processor time, and hundreds of commands
 are run here. So one process imports them once, all but Sottovoce itself, and forks. What is forked has its own
@@ -208,7 +208,7 @@ def _tell(status, number):
 
 
 def _become(request, ends):
-    """Be what is asked for: its module, code or file."""
+    """Run what was requested: a module, code or a file."""
     import runpy
 
     os.close(ends[0])
@@ -237,7 +237,7 @@ def _become(request, ends):
 
 
 def _end_as(be, *arguments):
-    """Be something, and end as Python does, but without taking apart all that was imported: half a second's work."""
+    """Run something, and end as Python does, but without tearing down what was imported: half a second's work."""
     code = 0
     try:
         be(*arguments)
@@ -286,7 +286,7 @@ def _compile_once(package):
 
 
 def _stand_in(arguments):
-    """A process of a shell's in place of the real one: passes signals on, and ends as that one ends."""
+    """A shell's process in place of the real one: passes signals on, and ends as the real one ends."""
     forker = socket.socket(fileno=int(os.environ[_SOCKET]))
     news, status = os.pipe()
     request = {

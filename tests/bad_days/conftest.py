@@ -101,7 +101,7 @@ def crowd(tmp_path):
 
 @pytest.fixture
 def own_postgres():
-    """A PostgreSQL that may be restarted without anybody else noticing."""
+    """A PostgreSQL that no other test uses, so that it may be restarted."""
     server = start_postgres()
     yield server
     server.cleanup()

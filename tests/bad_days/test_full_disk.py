@@ -1,4 +1,4 @@
-"""No room left, by a limit on the size of the server's files: a clear message, nothing half stored, and recovery."""
+"""A full disk, imitated by a limit on the size of files: a clear message, nothing half stored, and recovery."""
 
 import resource
 import sqlite3
@@ -9,14 +9,14 @@ LARGE = 400  # readings per report: a few kilobytes each in the database
 
 
 def limit_files(pid, size):
-    """Whatever would make a file larger fails, as on a full disk; the hard limit stays, so this can be taken back."""
+    """Make any write that enlarges a file fail, as on a full disk; the hard limit stays, so this can be undone."""
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("again", ["lifted", "restarted"])
-def test_a_full_disk_is_reported_and_stores_nothing_by_halves(running_server, tmp_path, again):
+def test_a_full_disk_is_reported_and_nothing_is_half_stored(running_server, tmp_path, again):
     server = running_server()
     campaign = server.opened(halls=LARGE, readings=LARGE)
     tokens = server.participants(campaign, 12)

@@ -79,7 +79,7 @@ def by_way_of(proxy, invitation):
 
 
 @pytest.mark.slow
-def test_answers_lost_after_the_commit_are_made_up_for(running_server, proxy, tmp_path):
+def test_a_retry_makes_up_for_an_answer_lost_after_the_commit(running_server, proxy, tmp_path):
     lost = {"/api/enrolments": 2, "/reports": 3}
 
     def lose(method, path, content):
@@ -137,8 +137,8 @@ def test_a_participant_who_is_offered_different_parameters_does_not_join(running
 
 @pytest.mark.slow
 @whatever_the_database
-def test_a_manifest_changed_under_the_participant(running_server, tmp_path):
-    """An operator with access to the database changes it: readings made under other terms do not count under these."""
+def test_readings_do_not_count_under_a_manifest_that_was_changed_later(running_server, tmp_path):
+    """An operator with access to the database changes the manifest: readings released under other terms are refused."""
     server = running_server()
     campaign = server.opened()
     link = InvitationLink.parse(server.invite(campaign)[0]["url"])
@@ -157,7 +157,7 @@ def test_a_manifest_changed_under_the_participant(running_server, tmp_path):
         server = running_server("--port", str(server.port))
         (sent,) = participant.flush()
         assert (sent.state, sent.problem.code) == ("refused", "stale_manifest")
-        # Nor is the new manifest joined under the name of the one that something was released to.
+        # Nor can the new manifest be joined in place of the one for which readings were released.
         invitation = server.invite(campaign)[0]["url"]
         with pytest.raises(Problem, match="you consented to manifest"):
             participant.join(InvitationLink.parse(invitation))

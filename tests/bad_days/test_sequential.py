@@ -63,7 +63,7 @@ def offers_from(path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
-def test_a_sequential_campaign_goes_on_where_it_was_killed(running_server, crowd, tmp_path):
+def test_a_sequential_campaign_continues_where_it_was_killed(running_server, crowd, tmp_path):
     server = running_server()
     campaign = server.opened(title="Lengths", tasks=TASKS, noise="response:1", levels=2, readings=3, distance=None)
     people = crowd([invitation["url"] for invitation in server.invite(campaign, PEOPLE)], processes=2)
@@ -88,7 +88,7 @@ def test_a_sequential_campaign_goes_on_where_it_was_killed(running_server, crowd
     (tmp_path / "answers.csv").write_bytes(export.content)
     listed = server.client.get(f"/api/campaigns/{campaign}/cuts").json()["tasks"]
     assert {task: sorted(cuts) for task, cuts in listed.items()} == offers_from(tmp_path / "answers.csv")
-    # The next step after a restart starts from nothing in memory, and goes on as if nothing had happened.
+    # The next step after a restart starts with nothing in memory, and continues as if nothing had happened.
     more = crowd([invitation["url"] for invitation in server.invite(campaign, 6)], processes=1)
     more.wait_for_all()
     until(lambda: server.results(campaign)["reports"] > before[1]["reports"], "step after the restart")

@@ -26,7 +26,7 @@ def test_servers_are_killed_while_reports_come_to_all_of_them(storm):
     storm.round(kills=1)
     campaign = storm.round(kills=0)
     assert not [status for status in storm.statuses if status >= 500], storm.statuses
-    # The results, computed by one of them, are the same everywhere; also once that one is killed.
+    # The results, computed by one of them, are the same everywhere, even after that one is killed.
     wait_for_results(storm.servers, campaign)
     mark = f'"message": "running jobs", "lock": {RESULTS_LOCK}'
     at_work = [server for server in storm.servers if mark in server.log][: len(storm.servers) - 1]

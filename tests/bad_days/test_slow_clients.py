@@ -17,7 +17,7 @@ UNREAD = b"GET /api/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 20  # answers th
 
 @pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
-def test_hundreds_of_half_open_connections_hold_nobody_up(running_server):
+def test_hundreds_of_half_open_connections_delay_nobody(running_server):
     # They would be cut off long after a server that waits for them has failed to stop.
     server = running_server(SOTTOVOCE_STOP_SECONDS="2", SOTTOVOCE_BODY_SECONDS="900", SOTTOVOCE_IDLE_SECONDS="900")
     campaign = server.opened()

@@ -6,7 +6,7 @@ AXE = (Path(__file__).with_name("vendor") / "axe.min.js").read_text()
 
 
 def assert_accessible(page, stage):
-    """Nothing serious is found; the page's context must allow the tool to be put into it (``bypass_csp``)."""
+    """axe finds nothing serious; the page's context must allow scripts to be injected (``bypass_csp``)."""
     page.locator("h1").first.wait_for()  # scripts draw it after the page has loaded
     page.evaluate(AXE)
     for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
@@ -21,7 +21,7 @@ def assert_accessible(page, stage):
 
 
 def press_until(page, key, selector, most=60):
-    """Go through the page with a key until what is looked for has the focus."""
+    """Press a key until the wanted element has the focus."""
     for _ in range(most):
         page.keyboard.press(key)
         if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):

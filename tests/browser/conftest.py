@@ -90,7 +90,7 @@ def start_server():
 
 
 class Participant:
-    """A browser of one's own: its own storage, its own network, and a note of every request it made."""
+    """A separate browser with its own storage and its own network, and a record of every request it made."""
 
     def __init__(self, browser, server, **options):
         self.server = server
@@ -180,7 +180,7 @@ def invited(server):
 
 @pytest.fixture
 def claims(server):
-    """What the server has of a campaign: task and value of each claim."""
+    """The claims that the server has of a campaign: the task and value of each."""
 
     def load(campaign):
         stored = server.stored(campaign)

@@ -22,7 +22,7 @@ HALLS = {
     "Canteen to lecture hall A": 38.2,
     "Gate to car park": 12.4,
 }
-CROWD, FEW = 60, 4  # who report at all, and about the last hall
+CROWD, FEW = 60, 4  # how many report at all, and about the last hall
 
 
 def take(browser, server, folder, wanted=None):

@@ -1,4 +1,4 @@
-"""People at browsers of their own."""
+"""People, each with their own browser."""
 
 from contextlib import contextmanager
 

@@ -1,6 +1,6 @@
 """The pictures of the guides, taken from the real pages: ``make pictures``.
 
-With a folder (``python tests/browser/pictures.py FOLDER``), every page in every look, to see how they look.
+With a folder (``python tests/browser/pictures.py FOLDER``), every page in every look, for inspection.
 """
 
 import re
@@ -94,13 +94,13 @@ def take(browser, server, look, folder, wanted):
 
 
 def shown(folder):
-    """Names of the pictures of a folder that the docs show."""
+    """Names of the pictures in a folder that the docs show."""
     text = "".join(path.read_text() for path in sorted(DOCS.rglob("*.md")))
     return set(re.findall(rf"images/{folder}/([\w-]+)\.png", text))
 
 
 def main(everything=None):
-    """The pictures that the docs show; or, into a folder, all there are."""
+    """Take the pictures that the docs show, or all pictures into a folder."""
     page, console = (everything / name if everything else DOCS / "images" / name for name in ("page", "console"))
     of_page, of_console = (None, None) if everything else (shown("page"), shown("console"))
     page.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ def desk(operator):  # noqa: F811
     return one
 
 
-def test_a_deadline_is_typed_and_shown_in_the_zone_of_whoever_looks(desk, participant, server):
+def test_a_deadline_is_entered_and_shown_in_the_viewers_time_zone(desk, participant, server):
     page = desk.open(f"{server.url}/campaigns/new")
     expect(page.get_by_label("Time zone of the deadline")).to_have_value("Europe/Berlin")
     desk.fill_question("How long are they?")

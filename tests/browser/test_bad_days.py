@@ -1,4 +1,4 @@
-"""Bad days: no network, lost answers, reloads, double taps, two tabs, an update. Same bytes, once, nothing lost."""
+"""Bad days: no network, lost answers, reloads, double taps, two tabs, an update. Reports arrive once, unchanged."""
 
 import shutil
 from importlib.resources import files
@@ -18,7 +18,7 @@ def delivered(page):
     return page.locator("li .chip.delivered")
 
 
-def test_offline_after_the_first_visit(participant, invited, claims):
+def test_the_page_works_offline_after_the_first_visit(participant, invited, claims):
     campaign, url = invited()
     phone = participant()
     page = phone.join(url)
@@ -54,7 +54,7 @@ def test_the_page_can_be_installed(participant, server):
     assert hindrances <= {"in-incognito"}
 
 
-def test_reload_between_noise_and_sending(participant, invited, claims):
+def test_a_reload_between_noise_and_sending_keeps_the_report(participant, invited, claims):
     campaign, url = invited(halls=1)
     phone = participant()
     page = phone.join(url)
@@ -70,7 +70,7 @@ def test_reload_between_noise_and_sending(participant, invited, claims):
     expect(page.locator("form.card")).to_have_count(0)
 
 
-def test_double_tap_makes_one_release(participant, invited, claims):
+def test_a_double_tap_makes_one_release(participant, invited, claims):
     campaign, url = invited()
     phone = participant()
     page = phone.join(url)
@@ -119,7 +119,7 @@ def test_two_tabs_make_one_release(participant, invited, claims):
     assert pairs == 1  # one of them got the answer that it came too late
 
 
-def test_what_somebody_types_and_presses_survives_the_page_being_drawn_again(participant, invited):
+def test_typing_and_clicking_survive_a_redraw_of_the_page(participant, invited):
     """When the server confirms the joining, or another tab writes the record, the form that somebody is using stays."""
     _, url = invited(halls=2)
     phone = participant()
@@ -225,7 +225,7 @@ def test_two_tabs_send_a_queue_once(participant, invited, claims):
     assert len(claims(campaign)) == 1
 
 
-def test_a_lost_answer_is_asked_for_again_with_the_same_bytes(participant, invited, claims):
+def test_a_lost_answer_is_retried_with_the_same_bytes(participant, invited, claims):
     campaign, url = invited()
     phone = participant()
     page = phone.join(url)
@@ -272,7 +272,7 @@ def test_a_lost_answer_to_joining_locks_nobody_out(participant, invited):
 
 
 @pytest.mark.parametrize("trouble", ["unavailable", "a stranger's refusal", "a stranger's welcome"])
-def test_what_is_no_answer_of_the_server_changes_nothing(participant, invited, claims, trouble):
+def test_responses_that_are_not_the_servers_change_nothing(participant, invited, claims, trouble):
     campaign, url = invited(halls=1)
     phone = participant()
     page = phone.join(url)
@@ -291,7 +291,7 @@ def test_what_is_no_answer_of_the_server_changes_nothing(participant, invited, c
 
 
 @pytest.mark.slow
-def test_server_down_and_up_again(participant, start_server, tmp_path):
+def test_a_report_waits_until_the_server_is_up_again(participant, start_server, tmp_path):
     database = f"sqlite:///{tmp_path}/campaigns.db"
     server = start_server(database)
     campaign = server.opened(halls=1)
@@ -312,8 +312,8 @@ def test_server_down_and_up_again(participant, start_server, tmp_path):
 
 
 @pytest.mark.slow
-def test_update_of_the_page_with_a_full_queue(participant, start_server, tmp_path):
-    """A server with another page takes over while a report waits: the page is renewed, the report stays what it was."""
+def test_an_update_of_the_page_keeps_the_waiting_reports(participant, start_server, tmp_path):
+    """A server with another page takes over while a report waits: the page is updated, and the report is unchanged."""
     database = f"sqlite:///{tmp_path}/campaigns.db"
     server = start_server(database)
     campaign = server.opened(halls=2)
@@ -332,7 +332,7 @@ def test_update_of_the_page_with_a_full_queue(participant, start_server, tmp_pat
     phone.fill("7.5")
     page.evaluate("navigator.serviceWorker.ready.then((registration) => registration.update())")
     expect(page.get_by_text("A new version of this page is ready.")).to_be_visible()
-    expect(page.locator("#reading-0")).to_have_value("7.5")  # nothing typed is lost without a question
+    expect(page.locator("#reading-0")).to_have_value("7.5")  # nothing typed is lost without a warning
     expect(page.get_by_role("heading", name="Your readings")).to_be_visible()
     page.get_by_role("button", name="Use it now").click()
     expect(page.get_by_role("heading", name="Your newest readings")).to_be_visible()

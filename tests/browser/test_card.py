@@ -1,4 +1,4 @@
-"""The privacy card is true: what it says in plain words is held to the mathematics, and is the same in both clients."""
+"""The privacy card is true: its plain words agree with the mathematics, and are the same in both clients."""
 
 import math
 from random import Random
@@ -25,7 +25,7 @@ def cases():
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_guess_is_that_of_the_installed_client(ask, cases, language):
+def test_the_page_and_the_installed_client_state_the_same_guess(ask, cases, language):
     asked = [
         {"manifest": sent(one), "epsilon": str(promise.epsilon), "delta": promise.delta, "tag": language}
         for one, promise in cases
@@ -56,7 +56,7 @@ def test_nobody_guesses_better_than_the_card_says(epsilon):
     assert right <= said + 4 * 0.5 / math.sqrt(truth.size)  # four standard errors
 
 
-def test_a_chance_of_failure_counts_as_found_out():
+def test_a_chance_of_failure_counts_as_a_right_guess():
     """A mechanism that shows everything with chance δ, and otherwise answers at random: right with ½ + δ/2."""
     for delta in (1e-5, 0.01, 0.3):
         assert share(guessed(0.0, delta)) >= 0.5 + delta / 2
@@ -64,7 +64,7 @@ def test_a_chance_of_failure_counts_as_found_out():
 
 
 @pytest.mark.parametrize("noise", ["fresh:0.5", "gaussian:3.7", "shared:0.5", "floored:10.2:0.07"])
-def test_nine_in_ten_lie_where_the_card_says(ask, noise):
+def test_nine_in_ten_values_lie_in_the_range_on_the_card(ask, noise):
     """They do under the law, over participants. There are 200,000 draws: four standard errors are 0.0027."""
     (reach,) = ask("reach", [noise])
     count = 200_000

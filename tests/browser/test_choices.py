@@ -71,7 +71,7 @@ def test_the_card_says_what_happens_to_an_answer(asked):
     assert "73 stand for cases in which your own answer is sent" in page.locator(".dots").get_attribute("aria-label")
 
 
-def test_numbers_and_choices_together(asked):
+def test_numbers_and_choices_are_answered_together(asked):
     phone, url = asked(second())
     page = phone.join(url)
     page.locator("#reading-2").fill("4.2")
@@ -165,7 +165,7 @@ LAWS = ["response:1.0", "response:4.0", "response:0.1", "response:12.0", "respon
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_words_are_those_of_the_installed_client(ask, language):
+def test_the_page_and_the_installed_client_use_the_same_words(ask, language):
     cases = [(law, cells) for law in LAWS for cells in ((2,) if "twolayer" in law else (4, 10, 100))]
     found = ask("answer_words", [{"law": law, "cells": cells, "tag": language} for law, cells in cases])
     assert found == [parse_answer_law(law).in_words(cells, language) for law, cells in cases]

@@ -64,7 +64,7 @@ def planned(page):
 
 
 @pytest.mark.slow
-def test_the_whole_way(operator, participant, server, tmp_path):
+def test_a_campaign_from_the_sign_in_to_the_closing(operator, participant, server, tmp_path):
     """Sign in, create with the planner, open, invite, join on a phone, send, see the result come, export, close."""
     desk = operator()
     page = desk.sign_in()
@@ -162,7 +162,7 @@ def test_a_page_left_open_asks_to_sign_in_when_the_session_is_over(operator, ser
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
-def test_cookies_as_the_browser_keeps_them(operator):
+def test_scripts_and_other_sites_cannot_use_the_cookie(operator):
     desk = operator()
     page = desk.sign_in()
     (cookie,) = desk.context.cookies()
@@ -279,7 +279,7 @@ def test_no_page_is_wider_than_its_window(operator, server, measured):
         assert all(height >= 40 for height in heights), stage  # large enough for a finger
 
 
-def test_by_keyboard_alone(operator, server):
+def test_everything_works_by_keyboard_alone(operator, server):
     desk = operator()
     page = desk.open(server.url)
     expect(page.locator("#token")).to_be_focused()
@@ -323,8 +323,8 @@ def test_by_keyboard_alone(operator, server):
     expect(page.locator(".chip.closed")).to_be_visible()
 
 
-def test_without_javascript(operator, server):
-    """Everything but the chart and what comes by itself."""
+def test_the_console_works_without_javascript(operator, server):
+    """Everything works except the chart and what updates by itself."""
     desk = operator(java_script_enabled=False, **PHONE)
     page = desk.sign_in()
     page.goto(f"{server.url}/campaigns/new")

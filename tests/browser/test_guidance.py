@@ -1,4 +1,4 @@
-"""What participants are shown on their way: where they are, what is final, what is done, what becomes of it."""
+"""How the page guides participants: what comes next, what is final, what is done, and what happens to their answers."""
 
 import json
 import re
@@ -88,7 +88,7 @@ def test_drafts_survive_a_reload_and_are_erased_when_sent(participant, invited):
     expect(page.locator("#reading-0")).to_have_count(0)
 
 
-def test_drafts_of_one_who_withdraws_are_erased(participant, invited):
+def test_withdrawing_erases_drafts(participant, invited):
     _, url = invited()
     phone = participant()
     page = phone.join(url)
@@ -99,7 +99,7 @@ def test_drafts_of_one_who_withdraws_are_erased(participant, invited):
     assert "draft" not in page.evaluate(KEPT)
 
 
-def test_a_spoilt_draft_is_no_draft(participant, invited):
+def test_a_damaged_draft_is_ignored(participant, invited):
     _, url = invited(halls=1)
     phone = participant()
     page = phone.join(url)
@@ -113,7 +113,7 @@ def test_a_spoilt_draft_is_no_draft(participant, invited):
         assert not phone.faults, spoilt
 
 
-def test_equal_by_chance_is_explained(participant, invited):
+def test_a_value_that_noise_left_unchanged_is_explained(participant, invited):
     """Noise of scale 1 in steps of 1 is 0 in 46 of 100 cases: among 30 there is one, except once in 10⁸ times."""
     task = {"title": "Hallway", "unit": "m", "low": 0, "high": 100, "grid": 1}
     tasks = [{**task, "id": f"hall-{n:02}"} for n in range(30)]
@@ -195,7 +195,7 @@ def test_a_campaign_that_closed_after_joining_costs_nothing_more(participant, in
     expect(page.locator("main")).to_contain_text("ε 0 of 10 spent")
 
 
-def test_a_deadline_that_has_passed_says_so(participant, start_server, tmp_path, invited, server):
+def test_a_deadline_that_has_passed_is_shown_as_such(participant, start_server, tmp_path, invited, server):
     campaign, url = invited(halls=1, deadline="2099-01-01T00:00:00Z")
     phone = participant()
     # The campaign's own clock is the server's; that of the phone only chooses the words.
@@ -214,7 +214,7 @@ def test_a_deadline_that_has_passed_says_so(participant, start_server, tmp_path,
     ],
     ids=["first format", "public", "private", "kept"],
 )
-def test_what_becomes_of_it_is_said_before_joining(participant, invited, changes, words):
+def test_what_happens_to_answers_is_explained_before_joining(participant, invited, changes, words):
     _, url = invited(halls=1, **changes)
     page = participant().open(url)
     expect(page.get_by_role("button", name="Join this campaign")).to_be_visible()
@@ -243,7 +243,7 @@ def test_a_page_without_its_worker_says_so_and_keeps_what_was_typed(participant,
     assert len({json.loads(body)["report_id"] for body in phone.bodies()}) == 1
 
 
-def test_own_answers_stand_beside_the_result_if_they_were_kept(participant, invited, server):
+def test_own_answers_appear_beside_the_result_if_they_were_kept(participant, invited, server):
     campaign, url = invited(halls=2)
     phone = participant(locale="de-DE")
     page = phone.open(url)

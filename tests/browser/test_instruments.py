@@ -1,4 +1,4 @@
-"""Instruments in the page: what they read is right, and nothing but the reading leaves them."""
+"""Instruments in the page: their readings are right, and nothing but the reading leaves them."""
 
 import math
 import random
@@ -28,7 +28,7 @@ def a_curve(hertz):
     return 20 * math.log10(gain(hertz) / gain(1000))
 
 
-def test_the_table_is_that_of_the_analytic_curve():
+def test_the_table_agrees_with_the_analytic_curve():
     """Nominal frequencies stand for exact ones, 10 to the power of tenths; the table is rounded to a tenth."""
     for hertz, nominal, _ in CLASS_2:
         exact = 10 ** (round(10 * math.log10(hertz)) / 10)
@@ -106,7 +106,7 @@ def test_a_phone_on_a_table_makes_no_step_even_if_it_is_knocked(ask):
 
 
 def mounted(page, server, instrument, unit="m", stated="", address=""):
-    """The instrument alone in the page, and what it hands over."""
+    """The instrument alone in the page, and what it passes to the page."""
     page.goto(address or f"{server.url}/j/")
     expect(page.locator("h1")).to_be_visible()
     page.evaluate(
@@ -197,7 +197,7 @@ def test_a_hallway_is_as_long_as_steps_times_stride(participant, server, shared)
     ],
     ids=["denied", "refused", "no motion", "granted, but silent"],
 )
-def test_without_a_motion_sensor_typing_is_left(participant, server, stub, words):
+def test_without_a_motion_sensor_readings_can_be_typed(participant, server, stub, words):
     page = participant().page
     mounted(page, server, "steps")
     page.evaluate(f"() => {{ {stub} }}")
@@ -232,7 +232,7 @@ def test_steps_stop_when_the_page_is_interrupted(participant, server, interrupti
     assert taken() == []
 
 
-def test_a_stopwatch_goes_on_while_the_screen_is_locked(participant, server):
+def test_a_stopwatch_keeps_running_while_the_screen_is_locked(participant, server):
     page = participant().page
     taken = mounted(page, server, "stopwatch", "s")
     page.get_by_role("button", name="Start", exact=True).click()
@@ -322,7 +322,7 @@ def test_a_tone_has_its_level_after_calibration(browser, hearing, server):
         assert not one.faults
 
 
-def test_a_refused_microphone_leaves_typing(participant, server):
+def test_with_the_microphone_refused_readings_can_be_typed(participant, server):
     page = participant(permissions=[]).page
     mounted(page, server, "sound-level", "dB(A)")
     refuse = "(name) => { navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('', name) } }"
@@ -380,7 +380,7 @@ def test_the_microphone_is_off_when_measuring_ends_early(browser, hearing, serve
     assert taken() == []
 
 
-def test_sensors_are_open_on_the_participants_page_alone(server):
+def test_sensors_are_available_only_on_the_participants_page(server):
     policy = server.client.get(f"{server.url}/j/").headers["permissions-policy"]
     assert "microphone=(self)" in policy
     assert "camera=()" in policy
@@ -433,7 +433,7 @@ def test_an_open_instrument_follows_the_language_and_keeps_its_count(participant
     expect(page.locator("#reading-0")).to_have_value("4")
 
 
-def test_steps_follow_the_language_with_what_they_said(participant, server):
+def test_the_step_counters_messages_follow_the_language(participant, server):
     page = participant(locale="en-GB").page
     mounted(page, server, "steps")
     page.evaluate("() => { delete globalThis.DeviceMotionEvent }")
@@ -450,7 +450,7 @@ def test_steps_follow_the_language_with_what_they_said(participant, server):
     expect(page.get_by_role("button", name="Démarrer", exact=True)).to_be_visible()
 
 
-# Ways out of a page that are no requests, or that a test would not see as such.
+# Ways in which data can leave a page without a request that a test would see.
 _OTHER_WAYS = """
 globalThis.otherWays = [];
 for (const name of ["WebSocket", "EventSource", "RTCPeerConnection", "WebTransport", "MediaRecorder"])
@@ -459,7 +459,7 @@ navigator.sendBeacon = () => globalThis.otherWays.push("sendBeacon");
 """
 
 
-def test_nothing_of_a_walk_but_the_noisy_length_leaves(participant, invited, server, claims):
+def test_only_the_noisy_length_of_a_walk_leaves_the_page(participant, invited, server, claims):
     """From the sensor to the report: samples, steps, stride and length are in no request, and nothing else leaves."""
     task = {
         "title": "Hallway",

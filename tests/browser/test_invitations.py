@@ -1,4 +1,4 @@
-"""Making invitations in a real browser: sheets in a tab of their own, copied, saved and printed."""
+"""Making invitations in a real browser: sheets in their own tab, copied, saved and printed."""
 
 import re
 
@@ -9,7 +9,7 @@ from browser.test_console import operator  # noqa: F401
 PAGES = re.compile(rb"/Type\s*/Page[^s]")
 
 
-def test_a_sheet_opens_in_a_tab_of_its_own_and_can_be_saved_and_copied(operator, server, tmp_path):  # noqa: F811
+def test_a_sheet_opens_in_its_own_tab_and_can_be_saved_and_copied(operator, server, tmp_path):  # noqa: F811
     campaign = server.opened(
         title=f"How warm is it, and how long does a warm afternoon last in this building?{' And elsewhere?' * 8}",
         asked_by="The department of facility management of the old and the new buildings, with the students' union",

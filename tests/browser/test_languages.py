@@ -1,4 +1,4 @@
-"""Every language says everything: no text is missing, unused or in the code; numbers are written and read its way."""
+"""Every language is complete: no text is missing, unused or in the code, and numbers follow its conventions."""
 
 import json
 import math
@@ -34,14 +34,14 @@ def gaps(text):
 
 
 def patterns():
-    """What the code asks for: keys, with anything in the place of an expression."""
+    """Patterns for the keys that the code uses: an expression matches anything."""
     sources = [*SOURCE.glob("device/page/*.js"), *SOURCE.rglob("*.py"), *SOURCE.rglob("*.html")]
     keys = {key for path in sources for _, key in USED.findall(path.read_text())}
     return {re.sub(r"\\?\$?\\?\{.*?\\?\}", r"[\\w-]+", re.escape(key)) for key in keys}
 
 
 def mentioned():
-    """Keys that an instrument names and says later."""
+    """Keys that an instrument names and uses later."""
     sources = "".join(path.read_text() for path in SOURCE.glob("device/page/instrument-*.js"))
     keys = re.findall(r'(?<!\bh\()"(\w+\.\w[\w.]*)"', sources)  # h("p.quiet") makes an element
     return {re.escape(key) for key in keys if not key.endswith(".js")}
@@ -56,7 +56,7 @@ def test_no_text_is_missing_and_none_is_unused():
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_language_has_every_text_with_its_gaps(language):
+def test_a_language_has_every_text_with_its_placeholders(language):
     texts = texts_in(language).texts
     assert texts.keys() == ENGLISH.keys()
     for key, text in texts.items():
@@ -104,7 +104,7 @@ def cases():
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_promise_is_that_of_the_installed_client(ask, cases, language):
+def test_the_page_and_the_installed_client_state_the_same_promise(ask, cases, language):
     asked = [
         {"manifest": sent(one), "epsilon": str(promise.epsilon), "delta": promise.delta, "tag": language}
         for one, promise in cases
@@ -164,7 +164,7 @@ def test_numbers_are_read_as_people_write_them(ask, language, typed, meant):
 
 
 @pytest.mark.parametrize("typed", ["1.2.3", "1,2.3", "12 34", "1,23,456", "1.234,5,6", "zwei"])
-def test_what_is_no_number_stays_none(ask, typed):
+def test_what_is_not_a_number_is_not_read_as_one(ask, typed):
     (found,) = ask("typed", [{"tag": "de", "typed": typed}])
     assert ask("number", [found["reading"]]) == [None]
 
@@ -200,7 +200,7 @@ def test_switching_the_language_keeps_what_was_typed_and_is_remembered(participa
     expect(page.locator("nav")).to_contain_text("Campagnes")
 
 
-def test_the_chosen_language_is_there_without_a_network(participant, server):
+def test_the_chosen_language_is_available_without_a_network(participant, server):
     phone = participant(locale="it-IT")
     page = phone.open(f"{server.url}/j/")
     phone.wait_for_service_worker()
@@ -210,14 +210,14 @@ def test_the_chosen_language_is_there_without_a_network(participant, server):
     expect(page.locator("h1")).to_have_text("Le tue campagne")
 
 
-def test_a_language_that_fails_to_load_is_asked_for_again(participant, server):
+def test_a_language_that_fails_to_load_is_requested_again(participant, server):
     phone = participant(locale="it-IT", service_workers="block")
     failures = iter([True, True])
     phone.context.route("**/texts/it.json", lambda route: route.abort() if next(failures, None) else route.continue_())
     expect(phone.open(f"{server.url}/j/").locator("h1")).to_have_text("Le tue campagne")
 
 
-def test_without_the_wanted_language_the_page_goes_on_in_another(participant, server):
+def test_without_the_chosen_language_the_page_continues_in_another(participant, server):
     phone = participant(locale="it-IT", service_workers="block")
     phone.context.route("**/texts/it.json", lambda route: route.fulfill(status=503))
     page = phone.open(f"{server.url}/j/")

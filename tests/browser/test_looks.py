@@ -33,8 +33,9 @@ def test_the_page_is_small(server):
 
 
 def test_the_page_starts_with_few_requests(participant, server):
-    """On a slow network each further request costs as much as kilobytes: scripts come in bundles, all asked for by the
-    page itself and not one by the other."""
+    """On a slow network each further request costs as much as kilobytes: scripts come in bundles, all requested by the
+    page itself and not by one another.
+    """
     phone = participant()
     expect(phone.open(f"{server.url}/j/").locator("h1")).to_be_visible()
     loaded = phone.page.evaluate(
@@ -157,7 +158,7 @@ def test_nothing_is_cut_off_at_320_pixels(participant, invited, server):
         assert all(height >= 40 for height in heights), stage  # large enough for a finger
 
 
-def test_by_keyboard_alone(participant, invited, claims):
+def test_everything_works_by_keyboard_alone(participant, invited, claims):
     campaign, url = invited(halls=2)
     phone = participant(viewport={"width": 1280, "height": 800}, is_mobile=False, has_touch=False)
     page = phone.open(url)

@@ -1,4 +1,4 @@
-"""The page's modules outside a browser: held to the specification's vectors, to the Python device and to the audit."""
+"""The page's modules outside a browser, checked against the test vectors, the Python device and the audit."""
 
 import csv
 import json
@@ -37,20 +37,20 @@ def manifest(**changes):
 
 
 def spelled(output):
-    """Integers as text: some are larger than a number of JavaScript."""
+    """Integers as text: some are too large for a JavaScript number."""
     if isinstance(output, list):
         return list(map(spelled, output))
     return output if isinstance(output, bool) else str(output)
 
 
-def test_primitives_give_the_vectors(ask):
+def test_primitives_reproduce_the_vectors(ask):
     vectors = VECTORS["primitives"]
     for vector, answer in zip(vectors, ask("primitive", vectors), strict=True):
         assert list(map(spelled, answer["outputs"])) == list(map(spelled, vector["outputs"])), vector["seed"]
         assert answer["bytes_used"] == vector["bytes_used"], vector["seed"]
 
 
-def test_samplers_give_the_vectors(ask):
+def test_samplers_reproduce_the_vectors(ask):
     vectors = VECTORS["samplers"]
     for vector, answer in zip(vectors, ask("sampler", vectors), strict=True):
         for name in ("steps", "outputs"):
@@ -58,7 +58,7 @@ def test_samplers_give_the_vectors(ask):
         assert answer["bytes_used"] == vector["bytes_used"], vector["name"]
 
 
-def test_comparisons_give_the_vectors(ask):
+def test_comparisons_reproduce_the_vectors(ask):
     vectors = VECTORS["comparisons"]
     for vector, answer in zip(vectors, ask("comparisons", vectors), strict=True):
         assert answer == {name: vector[name] for name in ("outputs", "bytes_used")}, vector["name"]
@@ -80,13 +80,13 @@ def test_cuts_are_refused_as_in_python(ask):
     assert ask("are_cuts", cases) == [accepted(*case) for case in cases]
 
 
-def test_answers_give_the_vectors(ask):
+def test_answers_reproduce_the_vectors(ask):
     vectors = VECTORS["answers"]
     for vector, answer in zip(vectors, ask("answers", vectors), strict=True):
         assert answer == {name: vector[name] for name in ("outputs", "bytes_used")}, vector["name"]
 
 
-def test_figures_of_answers_are_those_of_the_installed_client(ask):
+def test_figures_for_answers_agree_with_the_installed_client(ask):
     """The exact ε to the last bit where it is one product; where it is a logarithm, slightly above."""
     cases = [
         {"law": law, "cells": cells, "readings": readings, "moved": moved, "delta": delta}
@@ -115,7 +115,7 @@ def test_figures_of_answers_are_those_of_the_installed_client(ask):
         assert truth == pytest.approx(law.chance_of_truth(case["cells"]), rel=1e-14), case
 
 
-def test_promises_about_answers_hold_at_all_ends_of_the_second_format(ask):
+def test_promises_about_answers_hold_at_the_limits_of_the_second_format(ask):
     """The page searches for its ε in steps of a ten-thousandth, upwards; a device in Python may find a smaller one."""
     draw = random.Random(8)
     drawn = [(random_answers(draw), draw.choice([0.0, 1e-300, 1e-12, 1e-5, 0.3])) for _ in range(60)]
@@ -161,7 +161,7 @@ def test_laws_are_described_as_by_the_installed_client(ask):
     assert ask("words", [law.example for law in LAWS.values()]) == [law.words for law in LAWS.values()]
 
 
-def test_tasks_with_grids_of_their_own_are_noised_grid_by_grid(ask):
+def test_tasks_with_different_grids_get_noise_grid_by_grid(ask):
     tasks = [
         {"id": f"t{place}", "title": "", "unit": "", "low": "0", "high": "100", "grid": grid}
         for place, grid in enumerate(["0.5", "0.1", "10", "0.1", "0.25"])
@@ -290,7 +290,7 @@ REFUSED = {
 }
 
 
-def test_manifests_that_are_not_in_order_are_refused_as_by_the_installed_client(ask):
+def test_invalid_manifests_are_refused_as_by_the_installed_client(ask):
     for data in REFUSED.values():
         with pytest.raises(Problem):
             Manifest.parse(data)
@@ -317,7 +317,7 @@ def test_laws_are_spelled_as_by_the_installed_client(ask):
     assert ask("parsed", [b64encode(data).decode() for data in documents]) == expected
 
 
-def test_manifests_in_order_are_read(ask):
+def test_valid_manifests_are_read(ask):
     widest = {"low": "-900719925474099", "high": "900719925474099", "grid": "0.1"}
     wanted = [
         manifest(),
@@ -334,7 +334,7 @@ def test_manifests_in_order_are_read(ask):
     assert ask("parsed", [sent(one) for one in wanted]) == [one.bytes().decode() for one in wanted]
 
 
-def test_readings_are_read_as_the_decimals_that_they_say(ask):
+def test_readings_are_read_as_exact_decimals(ask):
     texts = ["12.3", "-0.5", "+7", ".5", "5.", "1e-05", "1E3", "0", "1e400"]
     answers = ask("number", texts)
     assert [Fraction(int(n), int(d)) for n, d in answers] == [Fraction(text) for text in texts]

@@ -61,14 +61,14 @@ PROMISED = [
 
 
 @pytest.mark.parametrize("delta", [1e-5, 1e-3])
-def test_promises_are_those_of_the_installed_client(ask, delta):
-    """The Python figures are sums of their own, with other cuts and corrections."""
+def test_promises_agree_with_the_installed_client(ask, delta):
+    """The Python figures are computed separately, with other cut-offs and corrections."""
     described = [manifest(**changes) for changes in PROMISED[delta > 1e-4 :: 2]]
     for one, found in zip(described, figures(ask, described, delta), strict=True):
         assert found == pytest.approx(promise_of(one, delta, enough=math.inf).epsilon, rel=1e-2), one.noise
 
 
-def test_two_readings_that_would_be_sent_as_they_are_promise_nothing(ask):
+def test_two_readings_that_would_be_sent_unchanged_have_no_promise(ask):
     """The move is 5·10⁹ grid steps wide, whose square is beyond 64 bits, and there is practically no noise."""
     tasks = [{"id": name, "low": "0", "high": "5000", "grid": "0.000001"} for name in ("a", "b")]
     bare = manifest(tasks=2, noise="gaussian:1e-07", distance="5000", unit="participant", readings=2)
@@ -77,7 +77,7 @@ def test_two_readings_that_would_be_sent_as_they_are_promise_nothing(ask):
     assert ask("judgement", [{"manifest": sent(bare), "limits": {}}]) == ["weaker_than_limits"]
 
 
-def test_no_manifest_that_the_protocol_admits_gets_less_than_the_truth_or_one_percent_more(ask):
+def test_every_valid_manifest_gets_at_least_the_exact_epsilon_and_at_most_a_percent_more(ask):
     """Fixed and fresh noise, for which the exact figure takes milliseconds; `bench.page_promises` goes further."""
     draw = random.Random(14)
     cases = [(random_manifest(draw, ("fresh", "gaussian", "gaussian")), random_delta(draw)) for _ in range(120)]
@@ -97,7 +97,7 @@ def test_no_manifest_that_the_protocol_admits_gets_less_than_the_truth_or_one_pe
         ("gaussian:200.0", 0.00199),
     ],
 )
-def test_a_small_epsilon_is_no_more_than_a_percent_too_large(ask, noise, delta):
+def test_a_small_epsilon_is_at_most_a_percent_too_large(ask, noise, delta):
     described = manifest(noise=noise, tasks=1, readings=1, grid="1")
     (found,) = figures(ask, [described], delta)
     assert 1e-6 < found < 0.1
@@ -112,7 +112,7 @@ def test_a_small_epsilon_is_no_more_than_a_percent_too_large(ask, noise, delta):
     ],
     ids=str,
 )
-def test_several_readings_with_noise_below_a_grid_step_are_no_reason_to_refuse(ask, changes, delta):
+def test_several_readings_with_noise_below_a_grid_step_are_not_refused(ask, changes, delta):
     described = manifest(grid="1", unit="participant", **changes)
     (found,) = figures(ask, [described], delta)
     assert found < math.inf
@@ -220,7 +220,7 @@ def test_no_tiny_delta_is_exceeded_by_the_rounding_of_the_largest_loss(ask):
 
 
 @pytest.mark.parametrize("noise", ["shared:0.003", "floored:0.5:1.0"])
-def test_numbers_under_one_draw_promise_the_same_beside_many_kinds_of_answers_that_say_nothing(ask, noise):
+def test_numbers_under_one_draw_promise_the_same_beside_many_kinds_of_answers_that_reveal_nothing(ask, noise):
     together, alone = figures(ask, beside_many_kinds(noise), 1e-5)
     assert together == pytest.approx(alone, rel=1e-2)
 
@@ -234,7 +234,7 @@ def test_readings_that_share_a_draw_may_reveal_as_much_as_the_others(ask, descri
 
 
 @pytest.mark.slow
-def test_many_readings_with_little_drawn_noise_are_promised_as_closely_beside_answers(ask):
+def test_the_promise_for_many_readings_with_little_drawn_noise_is_as_tight_beside_answers(ask):
     asked = [{"manifest": sent(case.manifest()), "delta": case.delta, "enough": 0} for case in LITTLE_NOISE]
     for case, found in zip(LITTLE_NOISE, ask("promise", asked), strict=True):
         assert not case.judge(float(found)), case
@@ -295,7 +295,7 @@ def test_many_kinds_and_many_answers_are_counted_together(ask):
     assert float(found) == pytest.approx(promise_of(case.manifest(), case.delta, enough=0).epsilon, rel=1e-2)
 
 
-def test_one_answer_that_says_nothing_does_not_double_the_chance_of_an_exception(ask):
+def test_one_answer_that_reveals_nothing_does_not_double_the_chance_of_an_exception(ask):
     """Only a few steps of noise matter, so twice the δ would need the ε of another step."""
     number = {"kind": "number", "id": "n", "low": "0", "high": "1", "grid": "1", "distance": "1"}
     noise = {"number": "gaussian:0.7154302316167577", "choice": "twolayer:beta:1.0:1.0"}
@@ -323,7 +323,7 @@ def test_drawn_noise_and_answers_are_judged_together_as_by_the_installed_client(
 
 @pytest.mark.parametrize(("nothing", "cells"), [("response:1e-307", (7, 100)), ("twolayer:beta:1.0:1.0", (2,))])
 @pytest.mark.parametrize("numbers", ["floored:76.8:0.086", "shared:0.08", "gaussian:5.0"])
-def test_answers_that_say_nothing_do_not_change_what_numbers_promise(ask, numbers, nothing, cells):
+def test_answers_that_reveal_nothing_do_not_change_the_promise_for_numbers(ask, numbers, nothing, cells):
     """Their losses are too small to be divided, here and in the installed client."""
     number = {"kind": "number", "low": "0", "high": "100", "grid": "0.0233", "distance": "1"}
     alone = answers(numbers, 1, 2) | {"tasks": [{**number, "id": f"n{n}"} for n in range(3)], "readings": 2}
@@ -374,7 +374,7 @@ def test_honest_promises_of_any_law_are_not_doubted(ask):
     assert set(ask("checked", kept)) == {"possible"}
 
 
-def test_the_simple_bounds_are_those_of_the_installed_client(ask):
+def test_the_simple_bounds_agree_with_the_installed_client(ask):
     draw = random.Random(16)
     cases = [(random_manifest(draw), draw.choice([0.0, random_delta(draw)])) for _ in range(50)]
     asked = [
@@ -420,10 +420,10 @@ def spelled(number):
 
 
 def test_the_promise_is_in_the_words_of_the_installed_client(ask):
-    """Any law, level, unit and distance, from ε = 0 to none at all, with and without exception."""
+    """Any law, level, unit and distance, from ε = 0 to no bound at all, with and without exceptions."""
     draw = random.Random(17)
     cases = []
-    # To make a manifest of thousands of tasks takes longer than all else: each is used several times.
+    # Making a manifest of thousands of tasks takes longer than everything else, so each is used several times.
     manifests = [random_manifest(draw) for _ in range(61)]
     for number in range(300):
         described = manifests[number % len(manifests)]
@@ -448,13 +448,13 @@ def test_ten_thousand_grids_are_judged_by_the_worst(ask):
     assert found == pytest.approx(coarsest, rel=1e-2)
 
 
-def test_a_promise_without_exception_is_not_made_by_noise_that_has_some(ask):
+def test_noise_without_a_pure_epsilon_does_not_promise_one(ask):
     laws = ["gaussian:1000.0", "shared:1e-05", "floored:1000.0:1e-05"]
     for delta in (0.0, 1e-310, 1e-295):
         assert figures(ask, [manifest(noise=law) for law in laws], delta) == [math.inf] * 3
 
 
-def test_limits_are_those_of_the_installed_client(ask):
+def test_limits_agree_with_the_installed_client(ask):
     assert ask("presets", [None]) == [{name: vars(limits) for name, limits in PRESETS.items()}]
     (usual,) = ask("limits", [None])
     assert Limits(**usual) == Limits()

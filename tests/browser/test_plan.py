@@ -209,7 +209,7 @@ def test_which_task_somebody_looks_at_stays_on_the_phone(participant, planned, s
     assert "cookie" not in plan.headers
 
 
-def test_the_plan_is_there_without_a_network(participant, planned, server):
+def test_the_plan_is_available_without_a_network(participant, planned, server):
     phone = participant()
     page = phone.join(planned[1])
     expect(page.get_by_role("button", name="Hallway 1")).to_have_count(1)
@@ -222,7 +222,7 @@ def test_the_plan_is_there_without_a_network(participant, planned, server):
     phone.context.set_offline(False)
 
 
-def test_another_picture_than_the_promised_one_is_not_shown(participant, planned):
+def test_a_picture_other_than_the_promised_one_is_not_shown(participant, planned):
     phone = participant()
     other = encoded(drawn().rotate(180))
     phone.context.route("**/api/campaigns/*/plan", lambda route: route.fulfill(body=other, content_type="image/png"))

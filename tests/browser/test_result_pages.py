@@ -47,7 +47,7 @@ def cookie(server):
 
 
 class Viewer:
-    """Somebody at a screen. Whatever goes wrong on a page is noted."""
+    """A viewer's browser, which records whatever goes wrong on a page."""
 
     def __init__(self, browser, server, cookie, **options):
         self.url = server.url
@@ -120,7 +120,7 @@ def test_axe_finds_nothing_serious(viewer, addresses):
 
 
 @pytest.mark.slow
-def test_no_width_is_too_narrow_or_too_wide(viewer, addresses):
+def test_pages_fit_windows_of_any_width(viewer, addresses):
     one = viewer()
     for stage in stages(one, addresses):
         for width in WIDTHS:
@@ -141,7 +141,7 @@ def test_names_and_letters_keep_their_size_on_phones(viewer, addresses):
     assert name["x"] + name["width"] <= drawn["x"] + 1  # … or beside it
 
 
-def test_what_others_wrote_is_text(viewer, addresses):
+def test_texts_by_others_are_shown_as_text(viewer, addresses):
     one = viewer()
     page = one.open(addresses["results"])
     expect(page.locator("h1")).to_contain_text("<script>alert(2)</script>")
@@ -159,7 +159,7 @@ def colours(page):
     )
 
 
-def test_both_schemes_have_colours_of_their_own(viewer, addresses):
+def test_light_and_dark_mode_have_their_own_colours(viewer, addresses):
     light, dark = (colours(viewer(color_scheme=scheme).open(addresses["results"])) for scheme in ("light", "dark"))
     assert light[0] != dark[0]
     assert light[1] != dark[1]
@@ -179,7 +179,7 @@ def test_a_page_that_has_not_changed_still_has_its_style(viewer, addresses, serv
     assert len(answers) == 3
 
 
-def test_paper_gets_what_paper_needs(viewer, addresses):
+def test_pages_print_well(viewer, addresses):
     one = viewer(color_scheme="dark")
     page = one.open(addresses["results"])
     expect(page.get_by_role("heading", name="Downloads")).to_be_visible()
@@ -193,7 +193,7 @@ def test_paper_gets_what_paper_needs(viewer, addresses):
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 4
 
 
-def test_by_keyboard_alone(viewer, addresses):
+def test_everything_works_by_keyboard_alone(viewer, addresses):
     one = viewer()
     page = one.open(addresses["results"])
     page.keyboard.press("Tab")
@@ -302,7 +302,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(viewer):
     expect(page.get_by_role("heading", name="What the claims say")).to_be_visible()
 
 
-def test_without_scripts_all_is_there_too(viewer, addresses):
+def test_without_scripts_everything_is_still_there(viewer, addresses):
     one = viewer(java_script_enabled=False)
     page = one.open(addresses["results"])
     expect(page.locator(".forest li")).to_have_count(2)
@@ -331,7 +331,7 @@ def test_the_columns_of_a_file_are_offered(viewer):
     expect(page.locator("select.columns")).to_have_count(0)
 
 
-def test_the_answer_is_saved_as_a_page_that_stands_alone(viewer, tmp_path):
+def test_the_answer_is_saved_as_a_self_contained_page(viewer, tmp_path):
     one = viewer()
     page = one.answer()
     with page.expect_download() as waiting:

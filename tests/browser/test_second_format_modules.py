@@ -26,7 +26,7 @@ def canonical(document):
     return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
-def test_what_is_refused_is_refused_by_both(ask):
+def test_both_refuse_the_same_manifests(ask):
     documents = []
     for change, _ in WRONG.values():
         tasks = [{"help": "", **task, **({"instrument": "typed"} if "low" in task else {})} for task in
@@ -38,7 +38,7 @@ def test_what_is_refused_is_refused_by_both(ask):
     assert set(ask("parsed", [b64encode(data).decode() for data in documents])) == {"bad_manifest"}
 
 
-def test_what_is_in_order_is_read_by_both(ask):
+def test_both_accept_the_same_manifests(ask):
     wanted = [second(**change) for change in WHOLE.values()]
     assert ask("parsed", [sent(one) for one in wanted]) == [one.bytes().decode() for one in wanted]
 
@@ -117,7 +117,7 @@ def test_tasks_are_drawn_in_the_same_order(ask):
 
 @pytest.mark.parametrize("unit", ["reading", "participant"])
 def test_promises_are_the_same(ask, unit):
-    """Pure laws to the last digits; with exceptions both are upper bounds of their own."""
+    """Pure laws to the last digits; with exceptions both are upper bounds, computed separately."""
     laws = [("fresh:0.5", "response:1"), ("fresh:7", "response:0.1"), ("gaussian:5", "response:1")]
     cases = [
         second(unit=unit, noise={"number": one, "choice": other}, answer=m) for one, other in laws for m in (1, 2, 3)

@@ -76,7 +76,7 @@ def test_a_kiosk_keeps_nothing_of_the_last_person(server, participant, claims):
     assert len({row["user"] for row in claims(campaign)}) == 2
 
 
-def test_a_second_person_gets_a_ledger_of_their_own(server, participant, claims):
+def test_a_second_person_gets_their_own_ledger(server, participant, claims):
     campaign = server.opened(title="How warm is it?", halls=2)
     other = server.opened(title="How loud is it?", halls=2)
     first, second, third = (one["url"] for one in [*server.invite(campaign, 2), *server.invite(other)])
@@ -107,7 +107,7 @@ def test_a_second_person_gets_a_ledger_of_their_own(server, participant, claims)
     expect(page.locator("main li")).to_have_count(2)
 
 
-def test_tasks_that_have_enough_are_not_asked(server, participant):
+def test_tasks_with_enough_readings_are_not_offered(server, participant):
     tasks = [
         {"id": f"hall-{n}", "title": f"Hallway {n}", "unit": "m", "low": 0, "high": 100, "grid": 0.1, "quota": 1 + n}
         for n in range(2)

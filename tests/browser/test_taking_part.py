@@ -118,7 +118,7 @@ def test_no_raw_reading_leaves(participant, invited):
         assert not any(spelling.decode("latin-1") in kept for spelling in spellings(reading) if spelling.isascii())
 
 
-def test_the_sampler_as_served_gives_the_vectors_in_the_browser(participant, server):
+def test_the_served_sampler_reproduces_the_vectors_in_the_browser(participant, server):
     """All laws, from the bytes of each vector; the served files are without comments, so they are tried as they are."""
     vectors = json.loads((files("sottovoce.privacy") / "vectors.json").read_text())["samplers"]
     vectors = [vector for vector in vectors if vector["readings"]]  # the page never sends nothing
@@ -273,7 +273,7 @@ def test_the_participant_sets_their_own_limits(participant, invited):
     phone.join(url)
 
 
-def test_strict_and_loose_limits(participant, invited):
+def test_strict_limits_refuse_and_loose_limits_accept(participant, invited):
     _, strong = invited()  # ε = 1, for a hundredth of the range
     _, weak = invited(noise="fresh:8")  # ε = 4
     phone = participant()
@@ -362,7 +362,7 @@ def test_under_a_shared_variance_all_readings_go_at_once(participant, invited):
     expect(page.locator("form.card")).to_have_count(0)
 
 
-def test_another_manifest_than_the_link_says_is_refused(participant, invited):
+def test_a_manifest_other_than_the_one_in_the_link_is_refused(participant, invited):
     _, url = invited()
     phone = participant()
     last = "0" if url[-1] != "0" else "1"
@@ -436,7 +436,7 @@ def test_a_campaign_that_closes_refuses_the_report_and_the_page_says_so(particip
     expect(page.locator("form.card")).to_have_count(0)
 
 
-def test_withdrawing_erases_and_stays(participant, invited, claims):
+def test_withdrawing_erases_the_readings_and_is_final(participant, invited, claims):
     campaign, url = invited()
     phone = participant()
     page = phone.join(url)
@@ -464,7 +464,7 @@ def test_without_encryption_the_page_says_so_and_does_nothing(participant, invit
     assert not any("/api/" in request.url for request in phone.requests)
 
 
-def test_how_it_works_tells_the_limit_of_a_page(participant, server):
+def test_how_it_works_states_the_limits_of_a_page(participant, server):
     page = participant().open(f"{server.url}/j/#how")
     expect(page.locator("main")).to_contain_text("A hostile server could send you an altered page")
     expect(page.locator("main")).to_contain_text("which no server can alter")

@@ -17,7 +17,7 @@ def book(path, *rows):
     return path
 
 
-def test_tasks_come_from_a_spreadsheet_after_a_look_at_them(operator, server, tmp_path):  # noqa: F811
+def test_tasks_from_a_spreadsheet_are_shown_before_they_are_saved(operator, server, tmp_path):  # noqa: F811
     desk = operator(bypass_csp=True)
     page = desk.sign_in()
     page.goto(f"{server.url}/campaigns/new")
@@ -72,7 +72,7 @@ def test_the_summary_of_mistakes_leads_to_each_field(operator, server):  # noqa:
     expect(page.locator(".task").last.locator(".wrong-field, [aria-invalid]")).to_have_count(0)
 
 
-def test_a_campaign_is_asked_again(operator, server):  # noqa: F811
+def test_a_campaign_is_duplicated_from_its_page(operator, server):  # noqa: F811
     campaign = server.opened(title="Every spring")
     desk = operator(bypass_csp=True)
     page = desk.sign_in()

@@ -37,7 +37,7 @@ def kept_as(phone, url, entries):
 UNKNOWN = [["path", 2], ["path", -1], ["path", 2**53], ["bird", 417], ["path", "yes"], ["path", "0"], ["bird", "4.2"]]
 
 
-def test_what_is_no_choice_is_no_answer(asked):
+def test_only_a_choice_counts_as_an_answer(asked):
     phone, _, url = asked()
     page = phone.join(url)
     page.get_by_label("no", exact=True).check()
@@ -75,7 +75,7 @@ HOSTILE = {
 
 
 def test_terms_that_do_not_fit_their_tasks_are_refused(asked, server):
-    """The link names the hash of these very terms, so that only what they say is wrong with them."""
+    """The link names the hash of these very terms, so that nothing but their content is wrong."""
     phone, campaign, url = asked()
     content = server.client.get(f"/api/campaigns/{campaign}/manifest").json()
     offered = []
@@ -91,7 +91,7 @@ def test_terms_that_do_not_fit_their_tasks_are_refused(asked, server):
     assert not phone.bodies()
 
 
-def test_two_answers_by_one_person_are_one(asked):
+def test_only_one_of_two_answers_by_one_person_is_sent(asked):
     """Two tabs with different answers, both at once: one of them is sent."""
     phone, _, url = asked(tasks=[ASKED_PATH, ASKED_BIRD], noise="response:2", readings=2)
     first = phone.join(url)

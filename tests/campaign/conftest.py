@@ -46,7 +46,7 @@ class Campaigns:
 
 @contextmanager
 def serving(database, **settings):
-    """``sottovoce serve`` in a process of its own: its address, and how to end it."""
+    """``sottovoce serve`` in a separate process: its address, and how to end it."""
     command = ["-m", "sottovoce", "serve", "--database", database, "--port", "0", "--json"]
     environment = {**os.environ, "SOTTOVOCE_OPERATOR_TOKEN": TOKEN, "SOTTOVOCE_LOG_LEVEL": "error", **settings}
     with warm.Process(command, stdout=subprocess.PIPE, env=environment) as process:

@@ -37,7 +37,7 @@ def copied(tmp_path):
 
 
 @pytest.mark.slow
-def test_backup_under_writes_holds_all_that_was_acknowledged(serve, operator, tmp_path):
+def test_a_backup_during_writes_holds_everything_that_was_acknowledged(serve, operator, tmp_path):
     live, people = tmp_path / "live.db", 40
     with serve(database(live)) as url, OperatorClient(url, operator("").token) as client, ThreadPoolExecutor(1) as pool:
         draft = {"title": "T", "noise": "fresh:0.5", "distance": 1,
@@ -70,7 +70,7 @@ def test_backup_under_writes_holds_all_that_was_acknowledged(serve, operator, tm
 
 
 @pytest.mark.slow
-def test_commands_copy_there_and_back(campaigns, copied, tmp_path):
+def test_commands_back_up_and_restore(campaigns, copied, tmp_path):
     again, target = tmp_path / "again.db", tmp_path / "restored.db"
     ran = campaigns.run("backup", "--database", database(tmp_path / "original.db"), "--out", again)
     assert ran.returncode == 0, ran.stderr
@@ -82,12 +82,12 @@ def test_commands_copy_there_and_back(campaigns, copied, tmp_path):
     assert (ran.returncode, "which would be lost" in " ".join(ran.stderr.split())) == (2, True)
 
 
-def test_backup_is_never_overwritten(copied, tmp_path):
+def test_a_backup_is_never_overwritten(copied, tmp_path):
     with pytest.raises(UnreadableFile, match="a backup is not overwritten"):
         back_up(database(tmp_path / "original.db"), copied)
 
 
-def test_damaged_copy_is_refused_and_changes_nothing(copied, tmp_path):
+def test_a_damaged_copy_is_refused_and_changes_nothing(copied, tmp_path):
     with copied.open("r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * 4096)
@@ -124,14 +124,14 @@ def test_other_files_are_refused(tmp_path):
     assert not (tmp_path / "target.db").exists()
 
 
-def test_damaged_database_can_be_replaced(copied, tmp_path):
+def test_a_damaged_database_can_be_replaced(copied, tmp_path):
     target = tmp_path / "original.db"
     target.write_bytes(b"\0" * 10_000)
     restore(copied, database(target), replace=True)
     assert count(target, "operators") == 1
 
 
-def test_log_of_the_old_database_does_not_reach_into_the_new_one(copied, tmp_path):
+def test_the_log_of_the_old_database_does_not_affect_the_new_one(copied, tmp_path):
     target = tmp_path / "live.db"
     restore(copied, database(target))
     # A server that was killed leaves its log behind, with rows that are not in the file yet.
@@ -149,7 +149,7 @@ def test_log_of_the_old_database_does_not_reach_into_the_new_one(copied, tmp_pat
     assert count(target, "operators") == 1
 
 
-def test_schema_of_the_future_is_refused_and_of_the_past_is_not(copied, tmp_path):
+def test_a_newer_schema_is_refused_and_an_older_one_is_not(copied, tmp_path):
     old = open_engine(database(tmp_path / "old.db"))
     migrate(old, "0001")
     old.dispose()

@@ -27,7 +27,7 @@ def results_of(campaigns, campaign, reports):
 
 
 @pytest.mark.slow
-def test_from_draft_to_export(campaigns, draft, tmp_path):
+def test_a_campaign_from_draft_to_export(campaigns, draft, tmp_path):
     assert draft in [entry["id"] for entry in campaigns("list")["campaigns"]]
     opened = campaigns("open", draft)
     assert opened["guarantee"]["epsilon"] == pytest.approx(1, abs=1e-3)  # Laplace of scale 1, one apart
@@ -118,7 +118,7 @@ def test_whole_campaign_from_a_json_file(campaigns, tmp_path):
     assert (made["deadline"], made["method"], made["target"]) == ("2099-12-31T23:00:00Z", "median", "mean")
 
 
-def test_next_version_starts_where_the_last_one_stands(campaigns, opened):
+def test_the_next_version_starts_as_a_copy_of_the_last(campaigns, opened):
     made = campaigns("create", "--previous", opened, "--noise", "fresh:0.4")
     assert (made["version"], made["previous"], made["noise"], len(made["tasks"])) == (2, opened, "fresh:0.4", 3)
 
@@ -179,7 +179,7 @@ def test_links_are_never_overwritten(campaigns, opened, tmp_path):
     assert campaigns("invitations", opened)["invitations"] == []  # refused before any was made
 
 
-def test_codes_and_open_links(campaigns, opened, tmp_path):
+def test_codes_and_open_links_are_made(campaigns, opened, tmp_path):
     (made,) = campaigns("invite", opened, "--code", "--days", 2, "--out", tmp_path / "codes.csv") and rows_of(
         tmp_path / "codes.csv"
     )
@@ -248,7 +248,7 @@ def test_what_is_missing_is_named(campaigns, tasks):
     assert "no tasks: every campaign needs at least one" in campaigns.refused("create", "--title", "T")
 
 
-def test_token_is_needed_and_never_shown(campaigns, operator):
+def test_a_token_is_needed_and_never_shown(campaigns, operator):
     ran = campaigns.run("campaign", "list", SOTTOVOCE_OPERATOR_TOKEN="")
     assert ran.returncode == 2
     assert "set SOTTOVOCE_OPERATOR_TOKEN" in ran.stderr
@@ -256,7 +256,7 @@ def test_token_is_needed_and_never_shown(campaigns, operator):
     assert campaigns.token not in campaigns.run("campaign", "list", "--help").stdout
 
 
-def test_token_does_not_travel_unencrypted(operator):
+def test_the_token_is_not_sent_unencrypted(operator):
     message = operator("http://sense.example").refused("list")
     assert "the connection would not be encrypted, so others on the network could read the token; use https" in message
     assert "--insecure-http (in Python, insecure_http=True)" in message

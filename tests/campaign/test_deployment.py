@@ -30,7 +30,7 @@ def test_unit_starts_a_command_that_exists():
 def test_unit_is_one_instance_per_port_under_one_user():
     found = dict(settings())
     assert found["ExecStart"].endswith("--port %i")
-    # Each instance would otherwise get a user of its own, and take the folders away from the one before.
+    # Each instance would otherwise get its own user, and take the folders away from the one before.
     assert (found["DynamicUser"], found["User"]) == ("yes", "sottovoce")
 
 

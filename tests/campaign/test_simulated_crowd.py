@@ -37,7 +37,7 @@ def test_crowd_takes_part_and_results_are_near_the_truth(campaigns, tmp_path):
 
 
 @pytest.mark.slow
-def test_reports_that_trickle_in_end_where_discover_does(campaigns, tmp_path):
+def test_reports_that_trickle_in_give_the_same_truths_as_discover(campaigns, tmp_path):
     """Twelve people over 9 s: the server computes whenever two seconds pass without a report."""
     options = ("--world", "synthetic", "--participants", 12, "--objects", 3, "--seed", 3, "--over", 9)
     ran = campaigns.run("simulate", tmp_path / "crowd", "--url", campaigns.url, *options, "--json")

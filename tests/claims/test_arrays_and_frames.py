@@ -35,7 +35,7 @@ def duckdb_relation():
     ],
     ids=["pandas", "pandas categories", "polars", "polars categories", "polars lazy", "pyarrow", "duckdb"],
 )
-def test_frames(frame):
+def test_frames_of_every_kind_are_read(frame):
     assert list(sv.Claims.from_frame(frame())) == TRIPLES
 
 
@@ -69,7 +69,7 @@ def test_labels_of_any_type_come_back_sorted(labels):
     assert len(sv.CRH().fit(claims).to_frame()) == 3
 
 
-def test_labels_of_mixed_types():
+def test_labels_of_different_types_stay_different():
     claims = sv.Claims.from_arrays([1, "1", (1,)], ["x"] * 3, [1.0, 2.0, 3.0])
     assert claims.n_users == 3
 
@@ -97,7 +97,7 @@ def test_matrix_with_labels_and_masked_values():
         (lambda: sv.Claims.from_arrays(["a"], ["x"], [1], duplicates="first"), ValueError, "duplicates"),
     ],
 )
-def test_bad_arrays(make, error, words):
+def test_bad_arrays_are_refused(make, error, words):
     with pytest.raises(error, match=words):
         make()
 

@@ -42,7 +42,7 @@ def test_choices_come_from_every_kind_of_frame(frame):
     assert same(sv.Claims.from_frame(frame), ROWS)
 
 
-def test_numbers_are_choices_only_if_that_is_said(tmp_path):
+def test_numbers_are_choices_only_on_request(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("user,object,value\na,x,0\nb,x,1\nc,x,10\n")
     assert sv.Claims.read(path).kind == "number"

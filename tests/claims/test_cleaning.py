@@ -47,7 +47,7 @@ def test_the_decimal_sign_given_decides(tmp_path, written, decimal, meant):
 @pytest.mark.parametrize(
     ("written", "decimal"), [("12.5", ","), ("1.23", ","), ("1.2345", ","), ("1,5", "."), ("1,2,3", ",")]
 )
-def test_what_is_no_number_with_this_sign_is_refused(tmp_path, written, decimal):
+def test_what_is_not_a_number_with_this_sign_is_refused(tmp_path, written, decimal):
     with pytest.raises(BadRow, match="line 2, row 1: value"):
         claims_of(tmp_path, f"user;object;value\na;x;{written}\n", decimal=decimal)
 

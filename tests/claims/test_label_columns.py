@@ -44,7 +44,7 @@ def test_two_columns_as_they_are(table):
     assert objects(table, "time@month", duplicates="mean") == ["2026-05"]
 
 
-def test_a_column_that_exists_means_itself(tmp_path):
+def test_an_existing_column_is_used_even_if_its_name_looks_like_several(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("user,a+b,b@hour,value\nu,x,y,1\n")
     assert sv.Claims.read(path, object="a+b").object_labels.tolist() == ["x"]
@@ -106,7 +106,7 @@ def test_times_with_a_zone_are_compared_in_utc(tmp_path):
     assert claims.object_labels.tolist() == ["2026-05-01 10:00Z"]
 
 
-def test_european_dates(tmp_path):
+def test_european_dates_are_read(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("user;time;value\na;1.5.2026 10:35;1\nb;01.05.2026;2\n")
     assert sv.Claims.read(path, object="time@day").object_labels.tolist() == ["2026-05-01"]
@@ -117,7 +117,7 @@ def test_a_label_of_very_many_columns_is_refused(table):
         objects(table, "+".join(["sensor"] * 500))
 
 
-def test_mistakes(table, tmp_path):
+def test_mistakes_are_reported(table, tmp_path):
     with pytest.raises(MissingColumn, match="no column 'room' among 'who', 'sensor', 'time', 'value'"):
         objects(table, "sensor+room")
     with pytest.raises(

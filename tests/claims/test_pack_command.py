@@ -27,7 +27,7 @@ def crowd(tmp_path_factory):
 
 
 def halves(crowd, folder):
-    """The claims in two files; the second has objects and users of its own."""
+    """The claims in two files; the second also has new objects and users."""
     header, *rows = (crowd / "claims.csv").read_text().splitlines()
     for name, mine in (("first", rows[: len(rows) // 2]), ("second", rows[len(rows) // 2 :])):
         (folder / f"{name}.csv").write_text("\n".join([header, *mine]) + "\n")
@@ -141,7 +141,7 @@ def start_endless_run(pack):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
-def test_a_run_that_is_broken_off_can_go_on(crowd, tmp_path, end):
+def test_an_interrupted_run_can_be_resumed(crowd, tmp_path, end):
     pack_claims(sv.Claims.read(crowd / "claims.csv"), tmp_path / "pack", claims_per_block=100)
     with start_endless_run(tmp_path / "pack") as running:
         running.send_signal(end)
@@ -232,7 +232,7 @@ def test_a_kind_that_a_campaign_does_not_have_is_refused(server, server_database
         assert not (tmp_path / "pack").exists()
 
 
-def test_a_database_that_is_none_is_refused_and_left_alone(tmp_path):
+def test_a_file_that_is_not_a_database_is_refused_and_left_alone(tmp_path):
     missing, foreign, broken, empty = (tmp_path / f"{name}.db" for name in ("missing", "foreign", "broken", "empty"))
     with sqlite3.connect(foreign) as connection:
         connection.execute("CREATE TABLE recipes (name)")

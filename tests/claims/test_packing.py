@@ -74,7 +74,7 @@ def test_labels_are_numbers_where_all_are_whole_numbers(tmp_path, monkeypatch, l
     assert_same(pack(files([path]), tmp_path / "pack"), sv.Claims.read(path))
 
 
-def test_several_files_and_patterns(crowd, tmp_path):
+def test_several_files_and_patterns_are_packed_together(crowd, tmp_path):
     table = shuffled(crowd)
     for number in range(3):
         write(table.slice(number * 300, 300 if number < 2 else None), tmp_path / f"part-{number}.parquet")
@@ -224,7 +224,7 @@ def test_numbers_become_text_when_a_round_brings_text(tmp_path):
     assert set(packed.claims()) == {("1", "10", 1.0), ("2", "9", 2.0), ("ann", "10", 3.0), ("1", "hall", 4.0)}
 
 
-def test_an_object_larger_than_a_block_has_a_block_of_its_own(tmp_path):
+def test_an_object_larger_than_a_block_has_its_own_block(tmp_path):
     claims = sv.Claims.from_matrix(np.random.default_rng(0).normal(size=(50, 4)))
     packed = pack_claims(claims, tmp_path / "pack", claims_per_block=10)
     assert [entry.claims for entry in packed.manifest.blocks] == [50] * 4
@@ -317,7 +317,7 @@ def test_progress_is_reported(crowd, tmp_path):
     assert all(0 <= share <= 1 for _, share in calls)
 
 
-def test_the_manifest_counts(crowd, tmp_path):
+def test_the_manifest_counts_claims_users_objects_and_bytes(crowd, tmp_path):
     pack_claims(crowd, tmp_path / "pack", claims_per_block=100)
     said = json.loads((tmp_path / "pack" / "manifest.json").read_text())
     assert (said["claims"], said["users"], said["objects"]) == (len(crowd), crowd.n_users, crowd.n_objects)

@@ -40,7 +40,7 @@ def test_every_format_has_a_sample():
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_numbers(tmp_path, name):
+def test_numbers_are_read_from_every_format(tmp_path, name):
     claims_file, truths_file = written(tmp_path, name, NUMBERS[name])
     column = "truth" if name == "matrix" else None
     claims = sv.Claims.read_format(claims_file, name, column=column)
@@ -62,7 +62,7 @@ def test_choices_whose_codes_look_like_numbers(tmp_path, name):
     assert format_of_folder(tmp_path) is FORMATS[name]
 
 
-def test_one_of_several_attributes_of_fused_sources(tmp_path):
+def test_one_of_several_attributes_of_fused_sources_is_read(tmp_path):
     """A source that leaves a cell empty, or a line short, claims nothing about it."""
     path = tmp_path / "stock.txt"
     path.write_text("a\tX\t1.5%\t10\nb\tX\t\t11\nc\tX\t2%\nc\tY\t3%\t\n")
@@ -74,7 +74,7 @@ def test_one_of_several_attributes_of_fused_sources(tmp_path):
             sv.Claims.read_format(path, "fusion", column=column)
 
 
-def test_words_in_a_matrix_are_answers_and_none_is_one_of_them(tmp_path):
+def test_words_in_a_matrix_are_answers_and_so_is_the_word_none(tmp_path):
     path = tmp_path / "birds.csv"
     path.write_text('"photo";"ann";"bob, jr"\np1;duck;none\np2;;"goose; grey"\n')
     assert list(sv.Claims.read_format(path, "matrix")) == [
@@ -120,7 +120,7 @@ def test_what_does_not_fit_the_format_is_refused_with_its_place(tmp_path, name, 
         sv.Claims.read_format(path, name)
 
 
-def test_a_column_that_is_not_there(tmp_path):
+def test_a_missing_column_is_reported(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("o,ann,bob\nhall,1,2\n")
     with pytest.raises(MissingColumn, match="no column 'truth' of truths among 'ann', 'bob'; name the one"):

@@ -28,7 +28,7 @@ def file(tmp_path):
     return write
 
 
-def test_csv(file):
+def test_csv_is_read(file):
     assert list(sv.Claims.read(file(GOOD))) == TRIPLES
 
 
@@ -95,7 +95,7 @@ def test_labels_that_look_like_missing_values_are_labels(file):
         (b"user,object,value\na,\xff\xfe,1\n", UnreadableFile, "claims.csv"),
     ],
 )
-def test_what_is_wrong_is_said_with_row_value_rule_and_fix(file, text, error, words):
+def test_a_mistake_is_reported_with_row_value_rule_and_fix(file, text, error, words):
     with pytest.raises(error, match=words):
         sv.Claims.read(file(text))
 
@@ -143,7 +143,7 @@ def test_repeated_claims_are_merged_on_request(file, how, value):
         ('{"user":"a","object":"x","value":true}\n', "row 1: value True"),
     ],
 )
-def test_bad_json_lines(file, lines, words):
+def test_bad_json_lines_are_reported(file, lines, words):
     with pytest.raises(BadRow, match=words):
         sv.Claims.read(file(lines, "claims.jsonl"), kind="number")
 
@@ -159,7 +159,7 @@ def test_bad_json_lines(file, lines, words):
         ("a.arrow", "x", UnreadableFile, "is not accepted here"),
     ],
 )
-def test_a_file_of_somebody_else_is_read_within_a_budget(name, content, error, words):
+def test_an_untrusted_file_is_read_within_a_budget(name, content, error, words):
     stream = io.BytesIO(content.encode())
     stream.name = name
     with pytest.raises(error, match=words):
@@ -175,7 +175,7 @@ def test_json_may_hold_what_no_array_does(file):
     assert (claims.noise, claims.skipped) == ("5", 3)
 
 
-def test_json_lines_skip_bad(file):
+def test_bad_json_lines_can_be_skipped(file):
     lines = '{"user":"a","object":"x","value":1}\nnot json\n{"user":"b","object":"x","value":"?"}\n'
     claims = sv.Claims.read(file(lines, "claims.jsonl"), skip_bad=True)
     assert list(claims) == [("a", "x", 1.0)]
@@ -306,7 +306,7 @@ def test_a_row_cut_within_a_character_prints_no_traceback(file, capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_a_file_that_is_no_parquet_is_not_asked_for_its_encoding(file):
+def test_a_file_that_is_not_parquet_is_not_asked_for_its_encoding(file):
     with pytest.raises(UnreadableFile, match="could not be read as parquet"):
         sv.Claims.read(file(b"\xff" * 99, "claims.parquet"))
 
@@ -318,7 +318,7 @@ def test_a_folder_is_not_called_missing(tmp_path):
 
 @pytest.mark.parametrize("levels", [600, 100_000])
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
-def test_a_deep_line_is_a_bad_row_and_no_crash(tmp_path, levels, opening):
+def test_a_deeply_nested_line_is_a_bad_row_and_not_a_crash(tmp_path, levels, opening):
     """Arrow recurses into it until its stack overflows, which cannot be caught."""
     deep = opening * levels + "1" + {"[": "]", '{"a":': "}"}[opening] * levels
     path = tmp_path / "claims.jsonl"
@@ -331,7 +331,7 @@ def test_a_deep_line_is_a_bad_row_and_no_crash(tmp_path, levels, opening):
     assert sum(len(chunk.values) for chunk in source.chunks) == 1
 
 
-def test_many_brackets_in_many_lines_are_no_deep_line(tmp_path):
+def test_many_brackets_in_many_lines_are_not_a_deeply_nested_line(tmp_path):
     path = tmp_path / "claims.jsonl"
     line = '{{"user": "u{0}", "object": "[{{x", "value": 1, "more": [[1], {{"a": {{}}}}]}}\n'
     path.write_text("".join(line.format(n) for n in range(1000)))
@@ -339,14 +339,14 @@ def test_many_brackets_in_many_lines_are_no_deep_line(tmp_path):
     assert len(sv.Claims.read(path)) == 1000
 
 
-def test_a_label_is_no_list(tmp_path):
+def test_a_list_is_not_a_label(tmp_path):
     path = tmp_path / "claims.jsonl"
     path.write_text('{"user": [1], "object": "b", "value": 2}\n')
     with pytest.raises(BadRow, match="column 'user' holds lists"):
         sv.Claims.read(path)
 
 
-def test_a_giant_cell_is_a_cell_and_a_giant_header_is_reported_in_few_words(tmp_path):
+def test_a_giant_cell_is_read_and_a_giant_header_is_reported_briefly(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("user,object,value\n" + "a" * 200_000 + ",b,1\nc,b,2\n")
     assert len(sv.Claims.read(path)) == 2

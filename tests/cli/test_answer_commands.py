@@ -17,7 +17,7 @@ def run(*arguments):
     return ran.output
 
 
-def test_guarantee_of_choices():
+def test_guarantee_prints_figures_for_choices():
     shown = json.loads(run("guarantee", "--noise", "response:1", "--choices", 4, "--readings", 30, "--json"))
     assert shown["pure_epsilon"] == shown["epsilon"] == 1.0
     assert shown["delta"] == 0.0
@@ -25,7 +25,7 @@ def test_guarantee_of_choices():
     assert "any one answer: had it been any other" in shown["sentence"]
 
 
-def test_guarantee_of_a_participant_at_a_delta():
+def test_guarantee_prints_figures_for_a_participant_at_a_delta():
     arguments = ("guarantee", "--noise", "response:0.2", "--choices", 2, "--unit", "participant", "--json")
     assert json.loads(run(*arguments))["pure_epsilon"] == 6.0
     assert json.loads(run(*arguments, "--epsilon", 4))["delta"] == pytest.approx(8.874968e-05, rel=1e-7)
@@ -34,13 +34,13 @@ def test_guarantee_of_a_participant_at_a_delta():
     assert "even all 30 together" in at_delta["sentence"]
 
 
-def test_guarantee_in_words():
+def test_guarantee_prints_the_promise_in_words():
     shown = " ".join(run("guarantee", "--noise", "response:1", "--choices", 2).split())
     assert "In 27 of 100 cases your device sends the other answer on purpose, so nobody can be sure of yours." in shown
     assert "any two answers" in shown
 
 
-def test_guarantee_of_levels():
+def test_guarantee_prints_figures_for_levels():
     shown = json.loads(run("guarantee", "--noise", "response:4", "--levels", 4, "--json"))
     assert (shown["levels"], shown["pure_epsilon"]) == (4, 4.0)
 
@@ -70,7 +70,7 @@ def test_guarantees_that_make_no_sense_are_refused(options, words):
 
 
 @pytest.mark.parametrize("option", [("--error-rate", "1"), ("--distance", "1"), ("--grid", "1")])
-def test_a_plan_for_choices_refuses_what_is_about_numbers(option):
+def test_a_plan_for_choices_refuses_options_for_numbers(option):
     ran = CliRunner().invoke(app, ["plan", "--choices", "4", "--simulations", "0", *option])
     assert isinstance(ran.exception, BadParameter)
     assert f"{option[0][2:]} " in str(ran.exception)
@@ -92,7 +92,7 @@ def answers(tmp_path):
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize(("noise", "size"), [("response:1", 1), ("response:1:2", 2)])
-def test_perturb_answers(answers, tmp_path, ending, noise, size):
+def test_answers_are_perturbed(answers, tmp_path, ending, noise, size):
     out = tmp_path / f"noisy.{ending}"
     options = tmp_path / "options.txt"
     options.write_text("dry\nmuddy\nflooded\n under snow \n")
@@ -113,7 +113,7 @@ def test_codes_are_options_as_the_file_spells_them(tmp_path):
     path, out = tmp_path / "codes.csv", tmp_path / "noisy.csv"
     path.write_text("user,object,value\n" + "".join(f"u{user},o,{user % 2}\n" for user in range(50)))
     run("perturb", path, "--noise", "response:0.01", "--choices", "0,1,2", "--out", out)
-    sent = sv.Claims.read(out)  # the file says among how many options devices chose: these are no numbers
+    sent = sv.Claims.read(out)  # the file says among how many options devices chose: these are not numbers
     assert set(sent.answers.label_list()) == {0, 1, 2}
     pack = sv.claims.pack(sv.claims.files([out]), tmp_path / "pack")
     assert (pack.kind, pack.claims().kind) == ("choice", "choice")
@@ -130,7 +130,7 @@ def test_codes_are_options_as_the_file_spells_them(tmp_path):
         (["--choices", "dry,muddy,dry"], "listed twice"),
         (["--choices", "dry,muddy", "--noise", "fresh:1"], "it adds noise to numbers"),
         (["--choices", "dry,muddy", "--noise", "response:1:2"], "smaller SIZE"),
-        (["--choices", "dry,muddy,wet", "--noise", "twolayer:uniform"], "one of two answers"),
+        (["--choices", "dry,muddy,wet", "--noise", "twolayer:uniform"], "only with two choices"),
         ([], "it is for answers"),
     ],
 )
@@ -166,14 +166,14 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("text", "cells", "share", "what", "so"), WORDS)
-def test_what_happens_to_an_answer_in_words(text, cells, share, what, so):
+def test_what_happens_to_an_answer_is_printed_in_words(text, cells, share, what, so):
     words = parse_answer_law(text).in_words(cells)
     assert share in words
     assert what in words
     assert so in words
 
 
-def test_the_words_in_german():
+def test_the_words_are_printed_in_german():
     words = parse_answer_law("response:1").in_words(2, "de")
     assert words.startswith("In 27 von 100 Fällen sendet Ihr Gerät absichtlich die andere Antwort, sodass niemand")
 
@@ -185,7 +185,7 @@ def test_a_response_law_without_options_asks_for_them(tmp_path):
     assert "--choices yes,no" in str(ran.exception)
 
 
-def test_a_long_list_of_options_is_no_name_of_a_file(tmp_path):
+def test_a_long_list_of_options_is_not_taken_for_a_file_name(tmp_path):
     (tmp_path / "a.csv").write_text("user,object,value\nu,p,option-1\nv,p,option-2\n")
     options, out = ",".join(f"option-{n}" for n in range(100)), str(tmp_path / "x.csv")
     arguments = ["perturb", str(tmp_path / "a.csv"), "--noise", "response:9", "--choices", options, "--out", out]

@@ -1,4 +1,4 @@
-"""All methods in one table, methods of one's own, and the warnings of the pages in the terminal."""
+"""All methods in one table, your own methods, and the warnings of the pages in the terminal."""
 
 import json
 
@@ -70,7 +70,7 @@ def test_all_methods_are_compared_in_one_table(files):
 
 
 @pytest.mark.parametrize("option", [("--weights", "w.csv"), ("--plot", "p.png"), ("--resume",)])
-def test_what_belongs_to_one_method_is_refused_with_all(files, option):
+def test_options_of_one_method_are_refused_with_all_methods(files, option):
     ran = run("discover", files / "claims.csv", "--method", "all", *option, cwd=files)
     assert ran.returncode == 2
     assert f"{option[0]} with --method all" in ran.stderr
@@ -101,7 +101,7 @@ def test_a_method_that_needs_one_list_is_left_out_where_options_differ(tmp_path)
     assert {row["method"] for row in json.loads(ran.stdout)["rows"]} == compared
 
 
-def test_a_method_of_ones_own_from_a_file(files, own):
+def test_a_method_from_your_own_file(files, own):
     ran = run("discover", files / "claims.csv", "--method", own("1 / (1 + losses.mean)"), "--json")
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["method"] == "steadier"
@@ -144,7 +144,7 @@ def test_a_file_without_the_method_is_refused(tmp_path, content, name, words):
         register_file(f"{tmp_path / 'own.py'}:{name}")
 
 
-def test_methods_of_installed_packages(monkeypatch, own):
+def test_methods_of_installed_packages_are_found(monkeypatch, own):
     text = own("1 / (1 + losses.mean)")
 
     class Point:
@@ -177,7 +177,7 @@ def test_warnings_of_the_pages_appear_in_the_terminal(tmp_path):
     assert [warning["code"] for warning in found["warnings"]] == ["suspicious_crowd"]
 
 
-def test_labels_appear_in_natural_order_and_one_is_not_many(tmp_path):
+def test_labels_appear_in_natural_order_and_one_user_is_singular(tmp_path):
     (tmp_path / "claims.csv").write_text("user,object,value\n" + "".join(f"a,o{n},1\n" for n in range(1, 12)))
     ran = run("discover", tmp_path / "claims.csv", "--method", "mean")
     shown = [line.split()[0] for line in ran.stdout.splitlines() if line.startswith("o") and line[1].isdigit()]

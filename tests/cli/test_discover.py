@@ -65,7 +65,7 @@ def test_results_are_written(crowd, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.png", "t.csv", "w.parquet"]
 
 
-def test_claims_from_the_input(crowd):
+def test_claims_are_read_from_standard_input(crowd):
     ran = run("discover", "-", "--json", input=(crowd / "claims.csv").read_text())
     assert json.loads(ran.stdout)["objects"] == 25
 
@@ -103,7 +103,7 @@ def test_bad_input_exits_with_2_and_one_clear_sentence(tmp_path, text, options, 
 @pytest.mark.parametrize(
     "options", [["--level", "95"], ["--out", "t.xls"], ["--weights", "no/w.csv"], ["--plot", "t.gif"]]
 )
-def test_where_results_go_is_looked_at_before_the_work(crowd, tmp_path, options):
+def test_a_bad_output_path_is_reported_before_the_work(crowd, tmp_path, options):
     ran = run("discover", crowd / "claims.csv", "--out", "first.csv", "--checkpoint", "c.arrow", *options, cwd=tmp_path)
     assert ran.returncode == 2
     assert not list(tmp_path.iterdir())
@@ -139,7 +139,7 @@ def test_infinite_intervals_are_null_in_json(tmp_path):
                                     "mean": 1.0, "median": 1.0}  # fmt: skip
 
 
-def test_version():
+def test_the_version_is_printed():
     assert run("--version").stdout == f"sottovoce {sv.__version__}\n"
 
 

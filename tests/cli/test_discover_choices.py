@@ -36,7 +36,7 @@ def test_json_has_chances_and_the_majority_beside_the_truth(claims, tmp_path):
     assert found["scores"]["majority"]["accuracy"] == pytest.approx((1 + 0.5 + 1 + 0.5) / 4)
 
 
-def test_files_pictures_and_tables(claims, tmp_path):
+def test_files_pictures_and_tables_are_written(claims, tmp_path):
     names = "truths.csv", "weights.csv", "picture.png"
     out, weights, plot = (tmp_path / name for name in names)
     ran = run_command("discover", claims, "--out", out, "--weights", weights, "--plot", plot)

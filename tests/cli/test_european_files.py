@@ -147,7 +147,7 @@ def test_answers_of_which_up_to_half_look_like_numbers_stay_answers(tmp_path):
     assert json.loads(ran.stdout)["truths"]["x"]["truth"] == "none"
 
 
-def test_a_spreadsheet_is_to_be_saved_as_a_text(tmp_path):
+def test_a_spreadsheet_must_be_saved_as_text(tmp_path):
     (tmp_path / "claims.xlsx").write_bytes(b"PK")
     ran = run("discover", tmp_path / "claims.xlsx")
     assert (ran.returncode, ran.stderr.split()[-5:]) == (2, ["save", "the", "sheet", "as", "CSV"])

@@ -95,7 +95,7 @@ class Page(HTMLParser):
         self.links += [value for name, value in attributes if name in ("src", "href")]
 
 
-def test_a_report_stands_alone_and_says_everything(tmp_path):
+def test_a_report_is_self_contained_and_complete(tmp_path):
     claims = tmp_path / "claims.csv"
     crowd().write(claims)
     with claims.open("a") as file:
@@ -114,7 +114,7 @@ def test_a_report_stands_alone_and_says_everything(tmp_path):
     assert run("discover", claims, "--report", tmp_path / "report.txt").returncode == 2
 
 
-def test_a_report_about_choices(tmp_path):
+def test_a_report_about_choices_shows_chances(tmp_path):
     claims = tmp_path / "claims.csv"
     claims.write_text("user,object,value\na,x,yes\nb,x,yes\nc,x,no\na,y,no\nb,y,no\nc,y,no\n")
     ran = run("discover", claims, "--method", "crh", "--report", tmp_path / "report.html", "--plot", tmp_path / "p.svg")

@@ -1,7 +1,7 @@
 """Every option of every command, with values that make no sense: one sentence and exit code 2, nothing left behind.
 
-The options are read from the commands themselves, so that a new one is tried as soon as it is there. Servers are out of
-reach here: what would be sent ends at a closed port of this machine.
+The options are read from the commands themselves, so that a new one is tried as soon as it is there. No server is
+within reach: requests go to a closed port of this machine.
 """
 
 import sys
@@ -155,7 +155,7 @@ def arguments(name, given, parameter, value):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "given", "parameter", "values"), [*cases()])
-def test_nasty_values_end_in_a_sentence(folder, monkeypatch, capsys, name, given, parameter, values):
+def test_nasty_values_give_one_sentence(folder, monkeypatch, capsys, name, given, parameter, values):
     on_server = [part for pair in ON_SERVER.items() for part in pair] if name.startswith("campaign") else []
     for value in values:
         before = listing(folder)
@@ -189,7 +189,7 @@ def test_every_command_is_tried():
 
 
 @pytest.mark.parametrize("port", ["99999", "-1", "nan", "1e3"])
-def test_a_port_that_is_none_is_refused_before_anything_is_made(folder, monkeypatch, capsys, port):
+def test_an_invalid_port_is_refused_before_anything_is_made(folder, monkeypatch, capsys, port):
     before = listing(folder)
     code, output = run(["serve", "--port", port], monkeypatch, capsys)
     assert code == 2

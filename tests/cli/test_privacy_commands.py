@@ -90,14 +90,14 @@ def test_figures_that_are_bounds_are_not_called_exact_and_the_others_are(law, un
     assert words in " ".join(shown.split())
 
 
-def test_guarantee_in_words():
+def test_guarantee_prints_the_promise_in_words():
     ran = run("guarantee", "--noise", "gaussian:3.7", "--unit", "participant", "--readings", 5, "--delta", "1e-6")
     assert ran.returncode == 0, ran.stderr
     assert "your readings, even all 5 together" in " ".join(ran.stdout.split())
 
 
 @pytest.mark.slow
-def test_plan_json_and_picture(tmp_path):
+def test_plan_prints_json_and_draws_a_picture(tmp_path):
     ran = run(
         "plan",
         "--simulations",
@@ -149,7 +149,7 @@ def test_bad_input_exits_with_2(arguments, words, readings, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unwise_grid_is_a_warning():
+def test_an_unwise_grid_gives_a_warning():
     ran = run("guarantee", "--noise", "fresh:1", "--grid", "0.5", "--json")
     assert ran.returncode == 0
     assert "a tenth of the distance" in " ".join(ran.stderr.split())

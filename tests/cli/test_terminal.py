@@ -47,7 +47,7 @@ def test_a_progress_bar_ends_and_leaves_nothing_behind():
     assert max(map(len, plain.splitlines())) <= COLUMNS
 
 
-def test_a_mistake_gives_the_cursor_back(tmp_path):
+def test_a_mistake_restores_the_cursor(tmp_path):
     (tmp_path / "claims.csv").write_text("user,object,value\na,x,1\nb,x,tall\n")
     code, written = in_terminal("discover", tmp_path / "claims.csv")
     assert code == 2

@@ -27,7 +27,7 @@ def test_bad_cuts_are_refused(cuts):
 
 
 @pytest.mark.parametrize("cuts", [[1, 1, 3], [3, 1, 5], [1, 2, 3], [5, 3, 1]], ids=repr)
-def test_cuts_must_rise(cuts):
+def test_cuts_must_be_in_ascending_order(cuts):
     with pytest.raises(BadParameter, match="cut"):
         check_cuts(cuts, 4)
 

@@ -1,4 +1,4 @@
-"""Whole simulated campaigns, held to the errors that the theory states. Longer runs are in bench/comparisons.py."""
+"""Whole simulated campaigns, compared with the errors that theory predicts. Longer runs are in bench/comparisons.py."""
 
 import math
 
@@ -52,7 +52,7 @@ def test_intervals_hold_the_truth_whatever_was_guessed(guess):
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1, 4])
 def test_liars_move_the_estimate_as_the_formula_says(epsilon):
-    """Without the few searches that liars and chance together have misled for good. Over 400 runs: .299 and .152 in
+    """Leaves out the few searches that liars and chance together have misled for good. Over 400 runs: .299 and .152 in
     the middle, .310 and .147 on average, where the formula has .306 and .145."""
     errors = played(epsilon, 500, 120, liars=0.1, seed=13).errors
     found = errors[np.abs(errors) < 3]

@@ -20,7 +20,7 @@ from sottovoce.comparisons.information import (
 
 
 @pytest.mark.parametrize(("cut", "expected"), [(0.0, 0.135952), (1.0, 0.055542)])
-def test_information_of_a_bit(cut, expected):
+def test_the_information_of_a_bit_is_the_published_one(cut, expected):
     assert information(1.0, [cut]) == pytest.approx(expected, abs=5e-7)
     tanh = math.tanh(0.5)
     formula = tanh**2 * norm.pdf(cut) ** 2 / (0.25 - tanh**2 * (norm.cdf(cut) - 0.5) ** 2)
@@ -31,7 +31,7 @@ def test_information_of_a_bit(cut, expected):
     ("epsilon", "levels", "best", "equal"),
     [(3.0, 3, 0.593651, 0.592368), (4.0, 5, 0.751847, 0.750417), (6.0, 9, 0.918531, 0.911722)],
 )
-def test_information_of_several_levels(epsilon, levels, best, equal):
+def test_the_information_of_several_levels_is_the_published_one(epsilon, levels, best, equal):
     cuts = norm.ppf(np.arange(1, levels) / levels)
     assert information(epsilon, cuts) == pytest.approx(equal, abs=5e-7)
     found = minimize(lambda tried: -information(epsilon, np.sort(tried)), cuts, method="Nelder-Mead",
@@ -67,14 +67,14 @@ def test_in_the_crowd_errors_are_laplace():
 
 
 @pytest.mark.parametrize(("epsilon", "nats"), [(0.5, 0.030300), (1, 0.110944), (2, 0.327813), (4, 0.603052)])
-def test_capacity(epsilon, nats):
+def test_the_capacity_is_the_published_one(epsilon, nats):
     assert capacity(epsilon) == pytest.approx(nats, abs=5e-7)
     assert capacity(1e-8) == pytest.approx(1e-16 / 8, rel=1e-9)
     assert capacity(0.0021) == pytest.approx(capacity(0.0019) * (21 / 19) ** 2, rel=1e-6)  # on both sides of the series
     assert capacity(1e4) == pytest.approx(math.log(2))
 
 
-def test_answers_that_the_search_takes():
+def test_the_number_of_answers_that_the_search_needs():
     half, most = answers_to_find(1.0, 100)
     assert most == pytest.approx(87.6, abs=0.1)
     assert half == pytest.approx(48.8, abs=0.1)

@@ -1,4 +1,4 @@
-"""Cuts that are published: on half steps, rising, where the posterior is."""
+"""Published cuts: on half steps, in ascending order, where the posterior is."""
 
 from fractions import Fraction
 

@@ -40,7 +40,7 @@ def state(task, prior=GUESSED):
 
 
 @pytest.mark.parametrize("scale", [BITS, FOUR], ids=["bits", "four levels"])
-def test_it_agrees_with_quadrature(scale):
+def test_the_posterior_agrees_with_quadrature(scale):
     """The likelihood over the whole range, by the formula, under the normal prior of the spread's logarithm."""
     answers = list(some_answers(scale, 60, 1))
     truths, spreads = np.arange(0.005, 100, 0.01)[:, None], 2.0 * np.exp(FINE)
@@ -93,7 +93,7 @@ def test_without_answers_the_truth_is_anywhere_in_the_range():
 
 
 @pytest.mark.parametrize("floor", [0.5 - 1e-12, 1e-300, 0.0], ids=["no information", "hardly any noise", "none"])
-def test_extreme_noise_is_survived(floor):
+def test_extreme_noise_gives_finite_results(floor):
     scale = Scale(-1e6, 1e6, 2, floor, 10.0)
     task = ComparedTask(scale)
     task.add((5.0,), 1, 1000)
@@ -114,7 +114,7 @@ def test_a_million_equal_answers_do_not_overflow():
     assert 0.25 < low < high < 0.75
 
 
-def test_the_spread_is_learnt_from_all_tasks():
+def test_the_spread_is_estimated_from_all_tasks():
     rng = np.random.default_rng(6)
     board = Board({str(number): FOUR for number in range(20)})
     for number in range(20):
@@ -126,7 +126,7 @@ def test_the_spread_is_learnt_from_all_tasks():
     assert np.mean(pooled) == pytest.approx(0.0, abs=0.15)  # the readings' spread is 1, the guess was 2
 
 
-def test_a_prior_is_learnt_from_three_tasks_on():
+def test_a_prior_is_estimated_from_three_tasks_on():
     evidence = np.exp(-((FINE - 1.0) ** 2) / 0.02)
     assert SpreadPrior.learnt([evidence] * 2) is GUESSED
     prior = SpreadPrior.learnt([evidence] * 30)
@@ -143,7 +143,7 @@ def test_the_core_leaves_out_the_same_share_on_either_side():
     assert core(np.array([0.1, 0.1, 0.6, 0.1, 0.1]), 0.15) == (1, 3)
 
 
-def test_the_normal_law_is_that_of_its_integral():
+def test_the_normal_distribution_agrees_with_its_integral():
     """The table of the kernel against quadrature."""
     for place in (-7.9, -3.21, -1.0, 0.0, 0.123, 2.5, 7.77):
         integral = quad(lambda x: math.exp(-x * x / 2) / math.sqrt(2 * math.pi), 0, place)[0]

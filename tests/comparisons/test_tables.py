@@ -42,7 +42,7 @@ def test_files_of_all_formats_hold_the_same(tmp_path, suffix):
     assert table.noise == "response:1.0"
 
 
-def test_several_cuts_stand_in_one_field(tmp_path):
+def test_several_cuts_fit_in_one_field(tmp_path):
     table = sv.Comparisons.read(written(tmp_path, [("ann", "hall", "1 2.5 4", 3)], ".csv"))
     assert table.cuts.tolist() == [[1, 2.5, 4]]
     assert table.levels_each == 4
@@ -87,7 +87,7 @@ def test_bad_rows_are_refused(tmp_path, row, error, words):
         sv.Comparisons.read(written(tmp_path, [*ROWS, row], ".csv"))
 
 
-def test_a_column_is_missing(tmp_path):
+def test_a_missing_column_is_reported(tmp_path):
     (tmp_path / "a.csv").write_text("user,object,level\nann,hall,1\n")
     with pytest.raises(MissingColumn, match="no column 'cuts'"):
         sv.Comparisons.read(tmp_path / "a.csv")
@@ -148,7 +148,7 @@ def test_one_cut_for_all_does_not_show_the_range():
 
 @pytest.mark.slow
 def test_accurate_users_count_more_with_four_levels():
-    """Error variances Exponential(1), 30 objects, ε = 4: learnt weights make truths a fifth better or more."""
+    """Error variances Exponential(1), 30 objects, ε = 4: estimated weights make truths a fifth better or more."""
     before, after = [], []
     for seed in range(4):
         crowd = SequentialCrowd(parse_answer_law("response:4"), 150, 30, levels=4, error_rate=1.0, seed=seed)

@@ -1,8 +1,8 @@
-"""A device in a process of its own, to be killed at any line or raced against others. Run by test_bad_days.py.
+"""A device in a separate process, to be killed at any line or raced against others. Run by test_bad_days.py.
 
 ``driver.py kill LINK...``: for each link a new participant joins, releases and sends, and dies by SIGKILL at another
 line of the device's code; then the same is done again without dying. Prints how many lines there are.
-``driver.py race LINK FILE``: says that it is ready, waits for a line of input, then joins, releases and sends. Prints
+``driver.py race LINK FILE``: prints that it is ready, waits for a line of input, then joins, releases and sends. Prints
 the outcome.
 """
 
@@ -57,7 +57,7 @@ def lines_until(last, call):
 
 
 def in_child(call):
-    """The exit status of a fork that does this."""
+    """Do this in a forked process; returns its exit status."""
     if child := os.fork():
         return os.waitpid(child, 0)[1]
     try:

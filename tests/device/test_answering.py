@@ -68,7 +68,7 @@ def test_a_device_answers_the_tasks_that_it_drew_when_it_joined(participant):
         assert participant.file.spent().epsilon == 3.0
 
 
-def test_whoever_tries_another_invitation_keeps_the_tasks_that_were_drawn(participant):
+def test_another_invitation_does_not_change_the_tasks_that_were_drawn(participant):
     """Otherwise somebody could join again and again until they get the tasks that they like."""
     tasks = [PATH | {"id": f"q{n}"} for n in range(10)]
     asked = second(tasks=tasks, noise="response:1", readings=10, answer=3, unit="participant")

@@ -45,7 +45,7 @@ def test_a_device_killed_at_any_line_draws_no_noise_twice(server, tmp_path):
     links = [str(server.invite()) for _ in range(81)]
     ran = warm.run([DRIVER, "kill", tmp_path, *links])
     assert ran.returncode == 0, ran.stderr
-    assert int(ran.stdout) > 80  # every link had a line of its own to die at
+    assert int(ran.stdout) > 80  # every link had its own line to die at
     check_that_each_task_was_noised_once(server, tmp_path)
     assert len(server.bodies) > len(server.reports)  # some died after the server had their report
 

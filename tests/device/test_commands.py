@@ -13,7 +13,7 @@ from sottovoce.protocol import Problem
 
 @pytest.fixture
 def ask(tmp_path):
-    """Run a command with a file of its own, on a wide screen; the words it prints, without line breaks."""
+    """Run a command with its own file, on a wide screen; returns the words it prints, without line breaks."""
     environment = {**os.environ, "SOTTOVOCE_PARTICIPANT_FILE": str(tmp_path / "p.db"), "COLUMNS": "250"}
 
     def asked(command, *arguments, **options):
@@ -84,7 +84,7 @@ def test_a_queue_is_sent_by_the_ledger_and_by_the_next_attempt(server, ask):
 
 
 @pytest.mark.slow
-def test_saying_no_joins_nothing(server, ask):
+def test_declining_joins_nothing(server, ask):
     assert ask("join", server.invite(), input="n\n").returncode == 2
     assert json.loads(ask("ledger", "--json").stdout)["campaigns"] == []
     assert not server.enrolments

@@ -108,7 +108,7 @@ def test_bad_cuts_are_refused_and_the_last_list_stays(server, joined, name):
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"tasks":[]}', b'{"tasks":{"other":[[1]]}}', b"\xff"])
-def test_lists_that_are_none_are_refused(content):
+def test_invalid_lists_are_refused(content):
     with pytest.raises(Problem):
         alternatives_of(manifest(), content)
 

@@ -125,7 +125,7 @@ def test_a_damaged_file_is_refused_and_never_forgotten(sound, tmp_path, monkeypa
         if code == 2 and command != "join":
             assert "Error: " in output.err
         if command == "ledger" and code == 0:
-            # Whatever was spoilt, the release is still counted.
+            # Whatever was damaged, the release is still counted.
             assert json.loads(output.out)["spent"]["epsilon"] == 1.0
         if command == "ledger" and before is not None and code == 2:
             assert path.read_bytes() == before
@@ -161,7 +161,7 @@ def test_a_new_file_is_whole_when_it_has_its_name(tmp_path, monkeypatch):
         assert mine.spent() == Promise(0.0, 0.0)
 
 
-def test_a_file_that_another_process_is_just_making_is_not_damaged(tmp_path, monkeypatch):
+def test_a_file_that_another_process_is_creating_is_not_damaged(tmp_path, monkeypatch):
     path = tmp_path / "new.db"
     exists, others = Path.exists, []
 

@@ -1,4 +1,4 @@
-"""Joining: the link says what is joined, the participant agrees to it, and a lost answer locks nobody out."""
+"""Joining: the link identifies the campaign, the participant agrees to it, and a lost answer locks nobody out."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def enrolments(server):
     return [request for request in server.requests if request.endswith("/enrolments")]
 
 
-def test_consent_is_written_down_with_the_manifest_it_was_given_to(server, participant):
+def test_consent_is_recorded_with_its_manifest(server, participant):
     asked = []
     joined = participant.join(server.invite(), agree=lambda *seen: asked.append(seen) or True)
     assert joined.participant_token
@@ -37,7 +37,7 @@ def test_without_consent_nothing_is_joined(server, participant):
     assert not enrolments(server)
 
 
-def test_a_server_that_offers_each_participant_other_terms_is_found_out(server, participant):
+def test_a_server_that_offers_each_participant_other_terms_is_detected(server, participant):
     link = server.invite()
     server.offer = manifest(noise="fresh:0.6").bytes()
     assert refusal(participant.join, link).code == "manifest_mismatch"
@@ -59,7 +59,7 @@ def test_trusting_the_server_does_not_weaken_a_link_with_a_hash(server, particip
     assert refusal(participant.join, server.invite(), trust_server=True).code == "manifest_mismatch"
 
 
-def test_what_is_weaker_than_the_limits_is_never_enrolled_in(server, participant):
+def test_a_campaign_weaker_than_the_limits_is_never_joined(server, participant):
     participant.file.set_limits(Limits(epsilon=0.5))
     assert refusal(participant.join, server.invite()).code == "weaker_than_limits"
     participant.file.set_limits(Limits(epsilon=2, total_epsilon=0.9))
@@ -82,7 +82,7 @@ def test_a_lost_answer_locks_nobody_out(server, participant, trouble):
     assert len(participant.file.consents("hallways")) == 1
 
 
-def test_an_enrolment_left_undone_is_made_up_before_the_first_report(server, participant):
+def test_an_unfinished_enrolment_is_completed_before_the_first_report(server, participant):
     server.trouble("/enrolments", "lost")
     with pytest.raises(TryLater):
         participant.join(server.invite())

@@ -19,7 +19,7 @@ def refusal(call, *arguments):
     return caught.value
 
 
-def test_the_usual_limits_take_a_usual_campaign():
+def test_the_usual_limits_accept_a_typical_campaign():
     assert Limits().judge(manifest()) == Promise(1.0, 0.0)
     assert Limits().judge(manifest(noise="gaussian:3.74")).epsilon == pytest.approx(1.0, abs=0.01)
 

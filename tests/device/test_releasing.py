@@ -149,7 +149,7 @@ def test_the_file_is_for_its_owner_only(server, participant):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
-def test_a_jumping_clock_changes_nothing_but_what_is_written_down(server, tmp_path):
+def test_a_jumping_clock_changes_only_the_recorded_times(server, tmp_path):
     times = [datetime(2030, 1, 1, tzinfo=UTC), datetime(1970, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)]
     moments = iter(times * 3)
     participant = Participant(tmp_path / "p.db", clock=lambda: next(moments) + timedelta(seconds=1))
@@ -164,7 +164,7 @@ def test_a_jumping_clock_changes_nothing_but_what_is_written_down(server, tmp_pa
     participant.file.close()
 
 
-def test_a_deadline_is_the_servers_to_judge(participant):
+def test_the_server_judges_the_deadline(participant):
     with campaign_server(manifest(deadline="2001-01-01T00:00:00Z")) as server:
         participant.join(server.invite())
         assert participant.submit({"hall-1": "1"}) == ["delivered"]

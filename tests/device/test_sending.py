@@ -51,7 +51,7 @@ def test_pauses_double_at_random_and_the_time_is_bounded():
     assert len(set(pauses)) == len(pauses) > 8
 
 
-def test_a_server_that_asks_for_time_gets_it_unless_it_asks_for_too_much(server, joined):
+def test_a_server_that_asks_for_a_pause_gets_it_up_to_a_limit(server, joined):
     server.trouble("/reports", (503, {"Retry-After": "3"}))
     assert joined.submit({"hall-1": "12"}) == ["delivered"]
     assert joined.pauses == [3]
@@ -112,7 +112,7 @@ def test_the_advice_shown_is_the_one_that_the_server_gives_for_this_case(server,
 
 
 @pytest.mark.parametrize(("status", "content"), [(302, b""), (404, b"<html>no such page"), (403, b'{"code": 7}')])
-def test_a_stranger_on_the_way_cannot_make_a_report_fail_for_good(server, joined, status, content):
+def test_a_response_from_elsewhere_cannot_make_a_report_fail_for_good(server, joined, status, content):
     """The sign-in page of a wireless network, for example: not an answer of the protocol, so the report waits."""
     server.trouble("/reports", (status, {"content": content, "Location": "/"}))
     joined.release({"hall-1": "12"})
@@ -129,7 +129,7 @@ def test_one_refused_report_does_not_hold_up_the_next(server, joined):
     assert [sent.state for sent in joined.flush()] == ["refused", "delivered"]
 
 
-def test_a_manifest_changed_under_the_participant_is_refused_by_the_server(server, joined):
+def test_the_server_refuses_a_report_for_another_manifest(server, joined):
     server.manifests["hallways"] = manifest(version=2)
     joined.release({"hall-1": "12"})
     (sent,) = joined.flush()
@@ -150,7 +150,7 @@ def test_a_withdrawal_stops_everything_and_stays_in_the_ledger(server, joined):
         joined.join(server.invite())
 
 
-def test_a_withdrawal_that_nobody_hears_is_sent_again_later(server, joined):
+def test_an_unanswered_withdrawal_is_sent_again_later(server, joined):
     server.trouble("/participation", 503, times=20, method="DELETE")
     joined.release({"hall-1": "12"})
     assert not joined.withdraw()
@@ -195,7 +195,7 @@ def test_certificates_are_verified(tmp_path, participant):
             assert client.look_up(link.token) == "hallways"
 
 
-def test_an_authority_that_is_none_is_reported(tmp_path):
+def test_an_invalid_certificate_authority_is_reported(tmp_path):
     (tmp_path / "ca.pem").write_text("nonsense")
     with pytest.raises(OSError, match="PEM"):
         Client("https://127.0.0.1", ca=tmp_path / "ca.pem")
@@ -215,13 +215,13 @@ def test_a_compressed_answer_is_not_expanded(server, participant):
         participant.join(server.invite())
 
 
-def test_a_refusal_of_many_words_is_cut_off(server, participant):
+def test_a_long_refusal_is_cut_off(server, participant):
     server.trouble("/look-up", (404, {"content": b"[" + b"[]," * 40_000 + b"[]]"}))
     with pytest.raises(Problem, match="too long"):
         participant.join(server.invite())
 
 
-def test_a_date_beyond_all_calendars_is_no_word_on_when_to_come_back(server, joined):
+def test_a_retry_date_beyond_all_calendars_is_ignored(server, joined):
     never = {"Retry-After": "Thu, 01 Jan 99999999999999999999 00:00:00 GMT"}
     server.trouble("/reports", (503, never))
     assert joined.submit({"hall-1": "24"}) == ["delivered"]

@@ -1,4 +1,4 @@
-"""Whatever participants send, results come out; and one who sends absurd values does not decide."""
+"""Whatever participants send, there are results, and one participant with absurd values does not decide them."""
 
 import warnings
 

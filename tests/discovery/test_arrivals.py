@@ -42,7 +42,7 @@ def assert_same_intervals(fit, cold):
     seed=st.integers(0, 10_000),
 )
 @example(law="fresh:50", tasks=1, fill=1.0, steps=[0, -2, 2, -2, 2, -1, 4], seed=6776)  # two answers are stable
-def test_fits_that_start_from_each_other_end_where_one_from_scratch_does(law, tasks, fill, steps, seed):
+def test_warm_starts_end_where_a_fit_from_scratch_does(law, tasks, fill, steps, seed):
     users, objects, values = crowd(law, 2 + 4 * len(steps), tasks, fill, seed)
     order = np.random.default_rng(seed).permutation(users.max() + 1).tolist()
     here = [order.pop(), order.pop()]
@@ -90,7 +90,7 @@ def test_few_people_get_wide_intervals_but_no_absurd_ones(law, participants):
 
 
 @pytest.mark.parametrize("typical", [0.1, 3.0, 100.0, 1e-9, 1e12])
-def test_information_of_those_who_err_much_is_that_of_their_errors(typical):
+def test_information_from_inaccurate_users_is_that_of_their_errors(typical):
     """Beyond ten times the noise's deviation a reading's law is nearly normal: information 1/variance, within 10 %."""
     law = sv.FreshVariance(0.5)
     lookup = ReadingLookup(law.reading_noise(), typical)

@@ -1,4 +1,4 @@
-"""Rounded claims: truths that lie on the steps, as counts do, are voted for; those between them are averaged."""
+"""Rounded claims: votes decide if truths lie on the steps, as counts do; otherwise claims are averaged."""
 
 import warnings
 
@@ -102,7 +102,7 @@ def test_guesses_of_which_half_are_rounded_coarsely_are_averaged():
     assert np.mean(ours) < 1.05 * np.mean(mean)
 
 
-def test_claims_that_are_far_apart_but_for_a_few_have_places_too():
+def test_objects_whose_claims_are_far_apart_can_be_checked_too():
     """No claim is near the middle one."""
     values = np.tile([0.0, 1.0, 100.0, 200.0], 3)
     engine = MemoryEngine(sv.Claims.from_arrays(np.arange(12), np.repeat(np.arange(3), 4), values))
@@ -110,7 +110,7 @@ def test_claims_that_are_far_apart_but_for_a_few_have_places_too():
 
 
 def test_where_most_are_exactly_right_the_fit_settles():
-    """Users who are always right seemed infinitely accurate: truths crept towards them for over 1,000 iterations."""
+    """Users who are always right seemed infinitely accurate: truths moved towards them for over 1,000 iterations."""
     for seed in (1, 2):
         rng = np.random.default_rng((seed, 71))
         truths = rng.integers(3, 60, 150)

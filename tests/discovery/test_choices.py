@@ -15,7 +15,7 @@ CHOICE_METHODS = methods_for("choice")
 
 
 def crowd(rng, users, objects, options, fill=1.0, quality=None):
-    """Users who are right with a chance of their own and otherwise pick any other option; truths, users, objects."""
+    """Users, each with their own chance of being right, who otherwise pick any other option; truths, users, objects."""
     right = 1 / options + (1 - 1 / options) * rng.beta(2, 2, users) if quality is None else quality
     truths = rng.integers(0, options, objects)
     who, what = np.nonzero(rng.random((users, objects)) < fill)
@@ -52,7 +52,7 @@ def weighted(table, weigh, iterations):
     return votes / votes.sum(axis=1, keepdims=True), weights
 
 
-def test_crh(small):
+def test_crh_follows_its_formula(small):
     claims, table = small
 
     def weigh(errors, counts):
@@ -65,7 +65,7 @@ def test_crh(small):
     np.testing.assert_allclose(fit.weights_, weights)
 
 
-def test_catd(small):
+def test_catd_follows_its_formula(small):
     claims, table = small
 
     def weigh(errors, counts):
@@ -78,7 +78,7 @@ def test_catd(small):
 
 
 @pytest.mark.parametrize("implied", [None, lambda one, other: 0.5 if abs(one - other) == 1 else -0.2])
-def test_truthfinder(small, implied):
+def test_truthfinder_follows_its_formula(small, implied):
     claims, table = small
     trust = np.full(9, 0.9)
     support = np.zeros((3, 3))
@@ -93,7 +93,7 @@ def test_truthfinder(small, implied):
 
 
 @pytest.mark.parametrize("alike", [None, lambda one, other: 0.3])
-def test_accu_and_accusim(small, alike):
+def test_accu_and_accusim_follow_their_formulas(small, alike):
     claims, table = small
     accuracy, counts = np.full(9, 0.8), table.sum(axis=(1, 2))
     for _ in range(5):
@@ -113,9 +113,9 @@ def test_accu_leaves_room_for_answers_that_nobody_gave():
     np.testing.assert_allclose(first, np.exp([2 * vote, vote]) / (np.exp(2 * vote) + np.exp(vote) + 8))
 
 
-def test_ltm(small):
+def test_ltm_follows_its_formula(small):
     claims, table = small
-    present = table.sum(axis=2, keepdims=True)  # whoever says something about an object says no to the other answers
+    present = table.sum(axis=2, keepdims=True)  # claiming one answer about an object denies the other answers
     silent = present - table
     truth = table.sum(axis=0) / table.sum(axis=(0, 2))[:, None]
     for _ in range(6):
@@ -130,7 +130,7 @@ def test_ltm(small):
     np.testing.assert_allclose(chances_of(fit), truth / truth.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-12)
 
 
-def test_dawid_skene(small):
+def test_dawid_skene_follows_its_formula(small):
     claims, table = small
     chances = table.sum(axis=0) / table.sum(axis=(0, 2))[:, None]
     for _ in range(5):
@@ -158,7 +158,7 @@ def test_rows_and_names_may_come_in_any_order(name):
         assert dict(zip(labels.tolist(), row.tolist(), strict=True)) == pytest.approx(expected[thing], abs=1e-6)
 
 
-def test_a_claim_has_no_part_in_the_habits_that_weigh_it():
+def test_a_claim_does_not_influence_the_habits_that_weigh_it():
     """What is taken off an entry leaves the row that the user's other claims make."""
     habits, right = Habits(3, Group(3)), np.array([0.6])
     counts = np.array([[4.0, 1.0, 0.0], [2.0, 1.0, 5.0], [0.0, 3.0, 1.0]])
@@ -198,7 +198,7 @@ def test_a_method_for_another_kind_names_those_that_take_it():
 
 
 @pytest.mark.parametrize("name", CHOICE_METHODS)
-def test_odd_claims_have_truths(name):
+def test_unusual_claims_have_truths(name):
     """One claim; all agree; nobody agrees; an object with a single answer."""
     for rows in (
         (["a"], ["x"], ["yes"]),
@@ -307,7 +307,7 @@ def test_randomised_answers_are_weighed_nearly_as_if_users_were_known(options, l
     assert ours < plain + 0.005
 
 
-def test_objects_with_different_numbers_of_options_teach_about_the_same_users():
+def test_objects_with_different_numbers_of_options_inform_about_the_same_users():
     rng = np.random.default_rng(8)
     quality = np.where(np.arange(30) < 10, 0.95, 0.0)
     rows, truths = [], {}
@@ -345,7 +345,7 @@ def test_a_later_fit_may_begin_with_an_earlier_one():
         ("fresh:0.5", ["yes", "no"], "it is for numbers"),
     ],
 )
-def test_noise_that_cannot_be_meant_is_refused(noise, choices, message):
+def test_impossible_noise_is_refused(noise, choices, message):
     claims = sv.Claims.from_arrays(list("ab"), list("xx"), ["yes", "no"], choices=choices)
     with pytest.raises(BadParameter, match=message):
         sv.NoiseAware(noise).fit(claims)
@@ -359,7 +359,7 @@ def test_a_known_truth_that_nobody_named_is_certain():
     assert fit.chances_by_answer()[0] == {"no": 0.0, "yes": 0.0, "perhaps": 1.0}
 
 
-def test_known_truths_are_no_departure_from_the_majority():
+def test_known_truths_do_not_count_as_departures_from_the_majority():
     claims = sv.Claims.from_arrays(list("abc") * 2, ["p"] * 3 + ["q"] * 3, ["yes", "yes", "no", "yes", "yes", "yes"])
     result = discovered(sv.NoiseAware(), claims, known={"p": "no"})
     assert result.reason is None

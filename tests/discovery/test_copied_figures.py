@@ -1,4 +1,4 @@
-"""Where claims mostly coincide, users vote with the chance that they are right."""
+"""Where claims mostly coincide, a user's vote follows from the chance that they are right."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_a_vote_follows_from_how_often_a_user_is_right_and_how_often_wrong_claim
     assert votes(objects, users, residuals, 3)[2] == pytest.approx(np.log(1 + usual / (1 - usual) / agree))
 
 
-def test_wrong_figures_that_go_round_count_less():
+def test_wrong_figures_that_are_copied_count_less():
     objects, users = np.zeros(6, np.intp), np.arange(6, dtype=np.int32)
     apart = votes(objects, users, np.array([0, 0, 1.0, 2.0, 3.0, 4.0]), 6)
     together = votes(objects, users, np.array([0, 0, 1.0, 1.0, 1.0, 1.0 + 1e-12]), 6)

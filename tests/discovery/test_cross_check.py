@@ -21,7 +21,7 @@ def checked(differences, favour=0.5, medians=None):
     return cross_check(truths, np.full(OBJECTS, 0.5), averages(differences, favour), medians, everything, noisy=False)
 
 
-def test_differences_by_chance_change_nothing_but_a_little():
+def test_chance_differences_change_almost_nothing():
     """If the model is right, they have the variance 1 - 1/2. A chance of one in 150 to widen: none of 50 seeds."""
     for seed in range(50):
         found = checked(np.random.default_rng((seed, 8)).normal(0, np.sqrt(0.5), OBJECTS))
@@ -40,7 +40,7 @@ def test_systematic_differences_meet_half_way_and_widen(differences):
     assert np.mean((low <= differences) & (differences <= high)) > 0.9
 
 
-def test_a_mean_of_heavy_tails_is_no_rival():
+def test_the_mean_of_heavy_tailed_claims_is_not_preferred():
     assert np.abs(checked(np.full(OBJECTS, 5.0), favour=0.0).truths).max() == 0
     rng = np.random.default_rng(2)
     readings = {"normal": rng.normal(0, 1, (50, 30)), "heavy-tailed": rng.standard_t(1.5, (50, 30))}
@@ -74,7 +74,7 @@ def test_two_camps_of_users_leave_truths_at_the_mean():
     assert np.mean(ours) < 1.05 * np.mean(plain)
 
 
-def test_a_few_objects_say_nothing():
+def test_a_few_objects_prove_nothing():
     truths, asked = np.zeros(OBJECTS), np.arange(OBJECTS) < 4
     found = cross_check(truths, np.full(OBJECTS, 0.5), averages(np.full(OBJECTS, 9.0)), truths, asked, noisy=False)
     assert np.abs(found.truths).max() == 0
@@ -82,7 +82,7 @@ def test_a_few_objects_say_nothing():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_where_those_who_agree_err_together_the_interval_holds_what_the_means_holds(sign):
+def test_if_users_who_agree_err_together_the_interval_contains_that_of_the_mean(sign):
     """A third of the users agree on guesses that are too low; nobody can know, so ours is no shorter."""
     rng = np.random.default_rng(4)
     held = {"ours": 0.0, "mean": 0.0}
@@ -110,7 +110,7 @@ def test_where_one_of_two_decides_alone_the_other_still_counts_for_the_interval(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", ["fresh:0.5", "shared:0.5"])
-def test_errors_that_no_model_knows_widen_intervals_under_noise_too(law):
+def test_errors_outside_the_model_widen_intervals_under_noise_too(law):
     """Walkers who misjudge their strides and count double: 86 % of truths were within their intervals."""
     law, held, widths = sv.parse_law(law), [], []
     for seed in range(12):

@@ -43,7 +43,7 @@ def test_a_user_who_agrees_with_nobody_still_gives_the_truth_of_what_only_they_c
 
 
 @EVERY_METHOD
-def test_two_users_who_disagree(method):
+def test_two_users_who_disagree_have_a_truth_between_their_claims(method):
     fit = method().fit(sv.Claims.from_matrix([[0.0], [1.0]]))
     assert 0 <= fit.truths_[0] <= 1
 

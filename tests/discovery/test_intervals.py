@@ -17,7 +17,7 @@ def test_interval_of_the_mean_is_students(sparse):
 
 @pytest.mark.alike
 @pytest.mark.parametrize("method", [sv.CRH(), sv.CRH(loss="absolute"), sv.GTM(), sv.Mean(), sv.Median()], ids=repr)
-def test_intervals_cover_the_truth_about_as_often_as_they_say(method):
+def test_intervals_cover_the_truth_about_as_often_as_stated(method):
     # 40 worlds × 30 objects; objects of a world share their weights, so their errors are almost independent.
     # Standard error of the coverage is about sqrt(.95 · .05 / 1200) = 0.0063; plug-in variances are not exact,
     # so 4 points are allowed in addition to 3.3 standard errors.
@@ -45,7 +45,7 @@ def test_a_lone_claim_is_as_uncertain_as_a_typical_claim():
     assert (high[5] - low[5]) / 2 == pytest.approx(1.96 * 2.0, rel=0.25)
 
 
-def test_a_level_outside_its_meaning_is_refused(dense):
+def test_an_invalid_level_is_refused(dense):
     with pytest.raises(ValueError, match="level"):
         sv.CRH().fit(sv.Claims.from_matrix(dense)).intervals(95)
 

@@ -41,7 +41,7 @@ def test_counts_that_are_off_by_a_factor_are_about_as_good_as_medians():
     assert np.mean(np.log(ratios)) < np.log(1.05)
 
 
-def test_intervals_know_how_difficult_an_object_is():
+def test_intervals_allow_for_the_difficulty_of_an_object():
     """Difficulties that differ by a factor of 20: they were taken for heavy tails, and intervals held 85 %."""
     covered = []
     for seed in range(10):

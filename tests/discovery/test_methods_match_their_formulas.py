@@ -36,7 +36,7 @@ def test_method_matches_its_formula(crowd, method, formula, options, iterations,
     assert fit.n_iter_ == iterations == len(fit.history_)
 
 
-def test_averages(sparse):
+def test_mean_and_median_are_those_of_numpy(sparse):
     claims = sv.Claims.from_matrix(sparse)
     np.testing.assert_allclose(sv.Mean().fit(claims).truths_, np.nanmean(sparse, axis=0), rtol=1e-12)
     np.testing.assert_allclose(sv.Median().fit(claims).truths_, np.nanmedian(sparse, axis=0), rtol=1e-12)
@@ -52,7 +52,7 @@ def test_truths_are_the_weighted_means_under_the_weights_shown(method, dense):
     np.testing.assert_allclose(fit.truths_, shown, rtol=1e-9)
 
 
-def test_effective_users_per_object(sparse):
+def test_effective_users_are_counted_per_object(sparse):
     fit = sv.CRH().fit(sv.Claims.from_matrix(sparse))
     shares = np.where(np.isnan(sparse), 0, fit.weights_[:, None])
     np.testing.assert_allclose(fit.effective_users_, shares.sum(axis=0) ** 2 / (shares**2).sum(axis=0), rtol=1e-9)

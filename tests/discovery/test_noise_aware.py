@@ -82,7 +82,7 @@ def test_nearly_as_accurate_as_an_oracle_with_intervals_that_keep_their_level(la
 @pytest.mark.parametrize(
     "law", [sv.SharedVariance(0.5), sv.FreshVariance(0.5), sv.FlooredVariance(1.0, 1.0), sv.Gaussian(1.5)]
 )
-def test_better_than_methods_that_do_not_know_the_noise(law):
+def test_it_beats_methods_that_ignore_the_noise(law):
     errors = {"aware": [], "mean": [], "median": []}
     for seed in range(8):
         world = sv.worlds.synthetic(150, 30, seed=seed)
@@ -121,7 +121,7 @@ def test_weight_of_a_user_is_a_posterior_mean():
     rng = np.random.default_rng(0)
     total = rng.exponential(1.0, 2_000_000) + rng.exponential(
         2.0, 2_000_000
-    )  # the prior before learning: mean 1, shape 1
+    )  # the prior before it is estimated: mean 1, shape 1
     squares = total * rng.chisquare(4, len(total))
     for asked in (2.0, 8.0, 40.0):
         near = np.abs(squares / asked - 1) < 0.03
@@ -155,7 +155,7 @@ def test_no_reading_pulls_harder_than_fresh_noise_allows():
     assert abs(after.truths_[0] - before.truths_[0]) < 2 * math.sqrt(2 * law.rate) / information
 
 
-def test_known_truths_are_kept_and_teach_about_users():
+def test_known_truths_are_kept_and_inform_about_users():
     rng = np.random.default_rng(4)
     truths = rng.uniform(0, 10, 20)
     matrix = truths + rng.standard_normal((6, 20)) * np.array([0.1, 0.1, 3, 3, 3, 3])[:, None]
@@ -273,7 +273,7 @@ def test_heavy_tails_cost_less_than_the_median():
     assert np.mean(ours) < 0.9 * np.mean(medians)
 
 
-def test_without_anybody_to_compare_with_nothing_is_known_of_errors():
+def test_without_anybody_to_compare_with_errors_are_unknown():
     fit = sv.NoiseAware(noise=sv.Gaussian(1.0)).fit(sv.Claims.from_arrays(["a", "b"], ["x", "y"], [1.0, 2.0]))
     assert fit.truths_.tolist() == [1.0, 2.0]
     assert np.isinf(fit.intervals()[1]).all()

@@ -1,4 +1,4 @@
-"""Users who repeat an error of their own, and errors whose squares say little: neither makes anybody an authority."""
+"""Users who repeat the same error, and errors whose squares carry little information: neither earns large weights."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_a_fifth_that_is_far_off_does_not_speak_for_all():
     assert repeated_share(who, errors, 150) < 0.05  # the mean correlation is 0.2
 
 
-def test_who_repeats_everything_has_erred_once():
+def test_an_error_that_is_always_repeated_counts_once():
     assert independent_share(np.array([1, 2, 10]), 0.0).tolist() == [1, 1, 1]
     assert independent_share(np.array([1, 2, 10]), 1.0) * [1, 2, 10] == pytest.approx([1, 1, 1])
 
@@ -70,10 +70,10 @@ def test_intervals_allow_for_an_offset_that_all_have_in_common():
         fit = sv.NoiseAware(noise=law).fit(sv.Claims.from_arrays(who, what, noisy))
         low, high = fit.intervals()
         covered.append(np.mean((low <= truths[fit.objects_]) & (truths[fit.objects_] <= high)))
-    assert np.mean(covered) > 0.95 - 2 * 0.018 - 0.01  # truths' own variances are learnt too
+    assert np.mean(covered) > 0.95 - 2 * 0.018 - 0.01  # the truths' own variances are estimated too
 
 
-def test_nothing_follows_from_nothing():
+def test_no_errors_show_nothing():
     nobody = np.zeros(0, np.int32)
     assert repeated_share(nobody, np.zeros(0), 3) == 0
     assert repeated_share(WHO, np.zeros(len(WHO)), USERS) == 0
@@ -94,7 +94,7 @@ def test_squares_of_errors_with_a_kurtosis_say_less_whatever_the_scales_of_users
 
 
 def test_a_few_who_share_an_offset_do_not_decide_about_everything():
-    """People who measure hallways with a stride of their own: intervals held 71 % of the truths."""
+    """People who measure hallways by their own stride: intervals held 71 % of the truths."""
     covered, ours, plain = [], [], []
     for seed in range(12):
         rng = np.random.default_rng((seed, 61))

@@ -1,4 +1,4 @@
-"""What must hold for any claims, on claims that hypothesis makes up."""
+"""What must hold for any claims, on claims that Hypothesis generates."""
 
 import numpy as np
 import pytest
@@ -143,6 +143,6 @@ def asked_once_and_twice(method, matrix):
 
 @EVERY_METHOD
 def test_claims_next_to_zero_have_truths_next_to_zero(method, dense):
-    """Their squares are below all numbers."""
+    """Their squares underflow."""
     truths = method.fit(sv.Claims.from_matrix(dense * 1e-250)).truths_
     assert (np.abs(truths) <= np.abs(dense).max(axis=0) * 1e-250).all()

@@ -31,7 +31,7 @@ def chances(place, squares, counts, noise):
 
 
 def unlikely(place, noise):
-    """Minus the log density of a gamma distribution's numbers, before anything is seen."""
+    """Minus the log density of a gamma distribution's parameters, before any data."""
     return place[1] ** 2 / 2 - place[0] - 2 * log_expit(math.log1p(noise) - place[0])
 
 
@@ -51,7 +51,7 @@ def cost_of_two(place, squares, counts, noise):
 @pytest.mark.alike
 @pytest.mark.parametrize("noise", [0.0, 0.5])
 @pytest.mark.parametrize("users", [3, 200])
-def test_the_learnt_prior_is_the_most_likely_one(noise, users):
+def test_the_estimated_prior_is_the_most_likely_one(noise, users):
     rng = np.random.default_rng(users)
     counts = rng.integers(2, 30, users).astype(float)
     squares = (rng.gamma(2.0, 0.4, users) + noise) * rng.chisquare(counts)
@@ -95,7 +95,7 @@ def test_users_of_one_kind_have_one(users):
 
 @pytest.mark.parametrize("claims", [1, 30, 300])
 @pytest.mark.parametrize("shape", [0.2, 1.0, 50.0])
-def test_nodes_are_as_fine_as_the_claims_ask_for(claims, shape):
+def test_nodes_are_as_fine_as_the_claims_require(claims, shape):
     """Without noise, variances have a generalised inverse Gaussian law a posteriori: means are Bessel functions."""
     quality = Quality(None, 1.0, claims)
     quality.begin_with(np.array([0.0, math.log(shape)]))

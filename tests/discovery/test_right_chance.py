@@ -1,4 +1,4 @@
-"""What is learnt of a crowd that answers: compared with SciPy's laws and searches."""
+"""What is estimated about a crowd that answers questions, compared with SciPy's distributions and searches."""
 
 import math
 
@@ -65,15 +65,15 @@ def test_newton_ends_where_scipy_ends(start, high):
 
 
 @pytest.mark.parametrize("slope", [math.nan, math.inf])
-def test_newton_ends_where_numbers_are_too_large_to_go_anywhere(slope):
+def test_newton_stops_where_numbers_are_too_large_for_a_step(slope):
     start = np.zeros(2)
     ends = -np.ones(2), np.ones(2)
     assert least(lambda place: (slope, np.full(2, slope), np.eye(2)), start, *ends, 1e-9) is start
     assert least(lambda place: (0.0, np.ones(2), np.full((2, 2), slope)), start, *ends, 1e-9) is start
 
 
-def test_what_is_believed_of_users_depends_on_the_last_agreement_only():
-    """Whatever was taken before, and of however many users it differed."""
+def test_estimates_about_users_depend_on_the_last_agreement_only():
+    """Whatever was assumed before, and for however many users it differed."""
     rng, counts = np.random.default_rng(1), np.full((9000, 1), 20.0)
     first, groups = rng.uniform(0, 20, counts.shape), [Group(3)]
     crowd = RightChance(groups, counts)

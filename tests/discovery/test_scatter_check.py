@@ -1,4 +1,4 @@
-"""Truths beside the scatter of the claims: right models are kept, wrong ones noticed, and so are better averages."""
+"""Truths compared with the scatter of the claims: right models are kept; wrong ones and better averages are noticed."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_the_factor_is_the_variance_of_an_average_with_that_tail():
     assert found == pytest.approx(truths.var() * kept.sum(axis=1).mean(), rel=0.07)
 
 
-def test_smaller_variances_are_taken_less_what_may_be_chance():
+def test_smaller_variances_are_used_less_what_may_be_chance():
     errors = 0.9 * np.random.default_rng(4).standard_normal(20_000)
     assert factor(errors) == pytest.approx(0.81, abs=0.05)
     few = ndtri((np.arange(20) + 0.5) / 20)
@@ -65,7 +65,7 @@ def test_smaller_variances_are_taken_less_what_may_be_chance():
 
 
 @pytest.mark.parametrize("errors", [np.zeros(20), np.ones(3)])
-def test_too_little_to_see_changes_nothing(errors):
+def test_too_little_data_changes_nothing(errors):
     assert pulls(errors) == Pulls(1.0, 0.0)
 
 
@@ -150,7 +150,7 @@ def test_a_prior_that_does_not_describe_users_makes_intervals_wider(monkeypatch,
 
 
 def test_weights_that_hardly_follow_a_claim_do_not_make_a_mean_better():
-    """Uncertain weights make intervals wider; how far a truth follows its claims is another matter."""
+    """Uncertain weights make intervals wider; how far a truth follows its claims is a separate question."""
     errors = np.random.default_rng(7).standard_normal(20_000)
     assert pulls(errors, spread=0.4).mean_share > 0.9
     uncertain = pulls(errors, spread=0.4, followed=0.0)

@@ -1,4 +1,4 @@
-"""The default method on data that nobody tuned it to: it converges, aims at the right thing, and knows its limits."""
+"""The default method on data for which it was not tuned: convergence, the right target, and honest intervals."""
 
 import warnings
 
@@ -40,7 +40,7 @@ def test_small_random_sets_and_resamples_converge():
 
 @pytest.mark.parametrize("seed", [346, 1019, 1336])
 def test_claims_that_contradict_each_other_under_noise_do_not_keep_a_truth_creeping(seed):
-    """Two claims far apart, each a gross error if the other is right: truths crept along for ever."""
+    """Two claims far apart, each a gross error if the other is right: truths moved slowly for ever."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         sv.NoiseAware(noise="fresh:0.5").fit(MemoryEngine(any_claims(seed), threads=1))
@@ -50,7 +50,8 @@ def test_claims_that_contradict_each_other_under_noise_do_not_keep_a_truth_creep
     ("seed", "law"), [(60, "fresh:0.5"), (276, "shared:0.5"), (382, "floored:2:0.5"), (698, "gaussian:1")]
 )
 def test_imitations_that_the_supposed_noise_does_not_fit_converge(seed, law):
-    """Fits went around in circles, or crept; `python -m bench.convergence` searches 4,000 crowds and imitations."""
+    """Fits went around in circles, or stalled; `python -m bench.convergence` searches 4,000 crowds and
+    imitations."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         sv.NoiseAware(noise=law).fit(MemoryEngine(any_crowd(seed), threads=1))
@@ -70,7 +71,7 @@ def test_a_number_far_from_zero_does_not_spoil_the_prediction_of_others():
     assert steps < 30  # 440 plain steps
 
 
-def test_a_leap_that_does_not_pay_is_taken_back():
+def test_an_accelerated_step_that_does_not_help_is_undone():
     """A fixed point beside a cliff: from far away, leaps over it would lead back and forth."""
 
     def onward(x):
@@ -155,7 +156,8 @@ def test_intervals_hold_where_few_claim_each_object(errors, objects, claims):
 @pytest.mark.parametrize("target", ["value", "mean"])
 @pytest.mark.parametrize(("objects", "claims"), [(4, 30), (30, 10), (30, 30)])
 def test_users_of_two_kinds_are_told_apart(objects, claims, target):
-    """Nearly as good as if everybody's variance were known, and nearly as certain: it was 1.13 to 1.35 times as bad.
+    """Nearly as good as if everybody's variance were known, and nearly as certain: errors were 1.13 to 1.35 times as
+    large.
 
     Of 120 truths or more; errors of both on the same claims differ by a few per cent.
     """
@@ -290,7 +292,7 @@ def test_copies_are_found_among_few_claims_too():
     assert claims_coincide(MemoryEngine(sv.Claims.from_matrix(copied)))
 
 
-def test_known_truths_teach_the_common_bias():
+def test_known_truths_reveal_the_common_bias():
     """A crowd of which everybody reads 2 too much: with ten known truths the others are corrected."""
     rng = np.random.default_rng(5)
     covered, errors = [], []
@@ -330,7 +332,7 @@ def test_no_bias_is_found_where_there_is_none():
     assert sure.variance < 0.3
 
 
-def test_a_few_gross_errors_are_no_common_bias():
+def test_a_few_gross_errors_are_not_a_common_bias():
     """As with copied figures: most objects are right, so a correction by the mean error would make them wrong."""
     rng = np.random.default_rng(10)
     errors = np.where(rng.random(200) < 0.1, rng.exponential(30, 200), 0.0)

@@ -64,7 +64,7 @@ def test_labels_stay_with_their_users(arrow):
     assert (claims.n_users, claims.claims_per_user.tolist()) == (2, [1, 2])
 
 
-def test_unused_categories_of_a_frame_are_no_users():
+def test_unused_categories_of_a_frame_are_not_users():
     users = pd.Categorical(["a", "b", "a", "c"], categories=["nobody", "a", "b", "c", "no one"])
     frame = pd.DataFrame({"user": users, "object": list("xxyy"), "value": [1.0, 2.0, 3.0, 5.0]})
     claims = sv.Claims.from_frame(frame)

@@ -48,7 +48,7 @@ def test_page_runs_and_prints_what_it_shows(name, tmp_path):
         )
 
 
-def test_only_few_blocks_are_not_run():
+def test_few_blocks_are_not_run():
     marked = {
         (name, block.not_run)
         for name in NAMES
@@ -157,7 +157,7 @@ def test_figures_that_vary_are_held_within_bounds(printed, matches):
 
 @pytest.mark.slow
 def test_pages_run_the_installed_command(tmp_path):
-    """What stands in for it while pages run says the same."""
+    """The command that replaces it while pages run prints the same."""
     page = tmp_path / "page.md"
     page.write_text("```console\n$ sottovoce --version\n```\n")
     (outcome,) = pages.run(page, tmp_path)

@@ -147,7 +147,7 @@ def test_a_manifest_that_does_not_fit_is_reported(packed, change, words):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": 2}'])
-def test_a_manifest_that_is_none_is_reported(packed, text):
+def test_a_file_that_is_not_a_manifest_is_reported(packed, text):
     (packed.folder / "manifest.json").write_text(text)
     with pytest.raises(UnreadableFile, match="not a manifest"):
         Pack(packed.folder)

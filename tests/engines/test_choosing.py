@@ -62,5 +62,5 @@ def test_a_file_larger_than_memory_is_refused_with_the_way_out(tmp_path, monkeyp
     assert CliRunner().invoke(app, ["discover", str(tmp_path / "claims.csv"), "--engine", "memory"]).exit_code == 0
 
 
-def test_this_machine_says_how_much_memory_is_free():
+def test_this_machine_reports_how_much_memory_is_free():
     assert choosing.free_memory() > 10**6

@@ -17,7 +17,7 @@ def on_disk(claims, folder, threads=2):
     return DiskEngine(pack_claims(claims, folder / "pack", claims_per_block=max(1, len(claims) // 7)), threads)
 
 
-# How each engine is made of claims, in a folder of its own.
+# How each engine is made from claims, in its own folder.
 ENGINES = {
     "memory": lambda claims, folder: MemoryEngine(claims),
     "disk": on_disk,

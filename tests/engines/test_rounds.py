@@ -65,7 +65,7 @@ def test_a_warm_start_after_new_claims_gives_the_answer_of_a_cold_run(method, tm
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_run_goes_on_from_its_checkpoint(method, tmp_path):
+def test_a_run_continues_from_its_checkpoint(method, tmp_path):
     claims = sv.Claims.from_matrix(random_matrix(np.random.default_rng(6), 60, 40, 0.5))
 
     def stop(iteration, move):
@@ -103,7 +103,7 @@ def test_a_state_read_from_a_file_starts_like_the_fit_itself(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"ARROW1", None])
-def test_what_is_no_checkpoint_is_reported(tmp_path, content):
+def test_a_file_that_is_not_a_checkpoint_is_reported(tmp_path, content):
     path = tmp_path / "state.arrow"
     if content is None:
         write_table(pa.table({"user": [1]}), path)
@@ -164,7 +164,7 @@ def test_a_user_who_grew_careless_is_noticed_sooner_with_decay(tmp_path):
 
 
 @pytest.mark.parametrize("decay", [0, -1, 1.5, float("nan")])
-def test_a_decay_outside_its_meaning_is_reported(decay):
+def test_an_invalid_decay_is_reported(decay):
     with pytest.raises(BadParameter, match="decay"):
         sv.CRH(decay=decay).fit(sv.Claims.from_matrix([[1.0]]))
 

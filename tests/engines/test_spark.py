@@ -136,14 +136,14 @@ def test_a_block_that_cannot_be_used_is_named(session, crowd, harm):
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_that_workers_do_not_see(session, crowd):
+def test_a_folder_that_workers_do_not_see_is_reported(session, crowd):
     engine = SparkEngine(crowd, MASTER)
     crowd.folder.rename(crowd.folder.with_name("elsewhere"))
     with pytest.raises(UnreadableFile, match=r"does not see this pack.*put it on storage that all machines mount"):
         engine.means()
 
 
-def test_a_pack_that_changes_under_a_run(session, crowd, tmp_path):
+def test_a_pack_that_changes_during_a_run_is_reported(session, crowd, tmp_path):
     engine = SparkEngine(crowd, MASTER)
     crowd.folder.rename(tmp_path / "old")
     other = packed(sv.worlds.synthetic(30, 20, seed=1).claims, tmp_path, 2)
@@ -156,7 +156,7 @@ def test_a_process_has_one_session(session, crowd):
         SparkEngine(crowd, "local[3]").means()
 
 
-def test_a_session_of_another_is_left_running(session, crowd):
+def test_a_session_started_elsewhere_is_left_running(session, crowd):
     with SparkEngine(crowd, MASTER) as engine:
         engine.means()
     assert spark_session.running() is session
@@ -168,18 +168,18 @@ def test_more_users_than_one_piece_holds(crowd, monkeypatch):
         SparkEngine(crowd)
 
 
-def test_a_master_that_does_not_answer():
+def test_a_master_that_does_not_answer_is_reported():
     master = f"spark://127.0.0.1:{free_port()}"
     with pytest.raises(ClusterError, match=f"{master}.*does not answer.*check the address"):
         spark_session.start(master, 0)
 
 
-def test_an_address_that_is_none():
+def test_an_invalid_master_address_is_reported():
     with pytest.raises(BadParameter, match="spark://host:7077"):
         spark_session.start("spark://somewhere", 0)
 
 
-def test_without_pyspark(monkeypatch, crowd):
+def test_missing_pyspark_is_reported(monkeypatch, crowd):
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(MissingExtra, match=r"pip install 'sottovoce\[spark\]'"):
         SparkEngine(crowd).means()
@@ -189,7 +189,7 @@ def without_java(**java):
     return {name: entry for name, entry in os.environ.items() if name not in ("PATH", "JAVA_HOME")} | java
 
 
-def test_without_java(crowd, tmp_path):
+def test_missing_java_is_reported(crowd, tmp_path):
     ran = run_process("discover", crowd.folder, "--engine", "spark", env=without_java(PATH=""))
     assert ran.returncode == 2
     assert "there is no java on the PATH" in " ".join(ran.stderr.split())
@@ -199,7 +199,7 @@ def test_without_java(crowd, tmp_path):
     assert "has no bin/java" in " ".join(ran.stderr.split())
 
 
-def test_java_that_ends_at_once(crowd, tmp_path):
+def test_java_that_ends_at_once_is_reported(crowd, tmp_path):
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\necho this Java is too old >&2\nexit 1\n")
@@ -210,7 +210,7 @@ def test_java_that_ends_at_once(crowd, tmp_path):
     assert "Traceback" not in ran.stderr
 
 
-def test_the_command(crowd):
+def test_the_command_gives_the_same_truths_on_spark(crowd):
     options = ("--method", "crh", "--tol", "0.01", "--json")
     by_spark = run_process("discover", crowd.folder, "--engine", "spark", "--spark-master", "local[2]", *options)
     by_memory = run_process("discover", crowd.folder, "--engine", "memory", *options)
@@ -220,7 +220,7 @@ def test_the_command(crowd):
     np.testing.assert_allclose(*truths, rtol=1e-9)
 
 
-def test_the_command_on_choices(session, tmp_path):
+def test_the_command_accepts_choices(session, tmp_path):
     """The command runs in this process: another one would start a session, which is tested above."""
     claims = choices.crowd(3)
     pack = packed(claims, tmp_path, 3)
@@ -279,18 +279,18 @@ def test_a_file_must_be_packed_first(tmp_path):
     assert "is not a pack; make one with" in " ".join(ran.stderr.split())
 
 
-def test_a_master_without_spark(crowd):
+def test_a_master_without_the_spark_engine_is_refused(crowd):
     ran = run_process("discover", crowd.folder, "--spark-master", "local[2]")
     assert ran.returncode == 2
     assert "add --engine spark" in " ".join(ran.stderr.split())
 
 
-def test_engines_come_without_spark():
+def test_engines_are_imported_without_spark():
     code = "import sys, sottovoce.engines; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_session_of_its_own_ends_with_the_engine(crowd):
+def test_a_session_that_the_engine_started_ends_with_it(crowd):
     code = (
         "import subprocess, sys, numpy as np\n"
         "from sottovoce.claims.blocks import Pack\n"
@@ -317,7 +317,7 @@ def cluster(tmp_path_factory):
     cluster.stop()
 
 
-def test_a_cluster_without_workers(crowd, cluster):
+def test_a_cluster_without_workers_is_reported(crowd, cluster):
     code = (
         "import sys\n"
         "from sottovoce.claims.blocks import Pack\n"

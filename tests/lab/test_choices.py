@@ -20,7 +20,7 @@ def made(name, **setting):
     return experiment, experiment.collect([row for task in tasks for row in experiment.run(task)])
 
 
-def test_the_two_layer_law_promises_what_is_known_of_it():
+def test_the_two_layer_laws_promise_agrees_with_known_figures():
     experiment, table = made("two-layer")
     (one,) = where(table, line="Uniform(0, ½), one answer", answers=30)
     (everything,) = where(table, line="Uniform(0, ½), all answers", answers=30)

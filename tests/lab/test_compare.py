@@ -41,7 +41,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_folders_of_real_sets(folder):
+def test_folders_of_real_sets_are_compared(folder):
     rows = compare(sets_in(folder), None, ["none", "fresh:0.5"], runs=2)
     numbers = [row for row in rows if row["world"] == "lengths"]
     assert {row["runs"] for row in numbers if row["noise"] == "none"} == {1}

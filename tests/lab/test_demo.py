@@ -118,7 +118,7 @@ def is_running(pid):
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for processes where Linux lists them")
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
-def test_demo_that_is_stopped_takes_its_server_with_it(kind, tmp_path):
+def test_stopping_the_demo_stops_its_server(kind, tmp_path):
     command = ["-m", "sottovoce", "demo", "--out", str(tmp_path / "demo")]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}

@@ -1,4 +1,4 @@
-"""The oracle errs as one who really knows the variances; the crowds of the sparse figure are even."""
+"""The oracle errs like an estimator that has the true variances; the crowds of the sparse figure are balanced."""
 
 import math
 

@@ -59,7 +59,7 @@ def test_truths_move_slowly_as_epsilon_falls(name):
     assert named(name).verdict(table).holds
 
 
-def test_noise_is_what_theorem_48_asks_for():
+def test_noise_is_what_theorem_48_requires():
     for row in table_of("trade-off"):
         distance = 3 * math.sqrt(2 * math.log(20)) / 10  # b·√(2 ln(1/(1-η)))/λ1 with b = 3, η = 0.95
         rate = 2 * row["epsilon"] * math.log(1 / (1 - row["delta"])) / distance**2

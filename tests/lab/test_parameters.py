@@ -16,7 +16,7 @@ def tasks(figure, **asked):
 
 
 @pytest.mark.parametrize("figure", ["trade-off", "gtm", "gtm-exact", "effect-of-quality", "effect-of-crowd"])
-def test_a_figure_of_the_paper_takes_its_parameters(figure):
+def test_a_figure_of_the_paper_accepts_its_parameters(figure):
     asked = {"deltas": (0.05, 0.3), "objects": 7, "runs": 3, "b": 2.0, "eta": 0.9}
     for task in tasks(figure, **asked):
         assert task["delta"] in (0.05, 0.3)
@@ -70,7 +70,7 @@ def test_one_epsilon_is_drawn_and_claims_nothing_and_idle_options_are_reported(t
 
 
 def test_every_option_changes_some_figure(tmp_path):
-    """None is reported as idle where all figures are made (folders have tests of their own)."""
+    """None is reported as idle where all figures are made (folders have their own tests)."""
     setting = Setting(
         quick=True, error_rates=(3.0,), epsilons=(0.7, 3.0), deltas=(0.3,), participants=(70,), objects=9, runs=3,
         method="catd", b=2.5, eta=0.9,
@@ -81,7 +81,7 @@ def test_every_option_changes_some_figure(tmp_path):
     ]  # fmt: skip
 
 
-def test_every_delta_has_a_style_of_its_own_and_the_usual_ones_keep_theirs():
+def test_every_delta_has_its_own_style_and_the_usual_ones_keep_theirs():
     many = delta_styles((0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5))
     assert len({look.colour for look in many.values()}) == len(many)
     assert all(many[delta] == look for delta, look in delta_styles((0.1, 0.2, 0.4)).items())

@@ -135,7 +135,7 @@ def test_numbers_depend_on_the_seed_and_not_on_the_number_of_processes(whole_run
 
 
 @pytest.mark.slow
-def test_interrupted_work_is_taken_up_again(whole_run, tmp_path):
+def test_interrupted_work_is_resumed(whole_run, tmp_path):
     out, _ = whole_run
     shutil.copytree(out / ".cache", tmp_path / ".cache")
     kept = tmp_path / ".cache" / "effect-of-crowd.jsonl"
@@ -166,7 +166,7 @@ def test_a_real_floorplan_takes_the_place_of_the_simulated_one(tmp_path):
     assert len(seven) == 7
 
 
-def test_unknown_figures_are_refused_with_the_names_there_are(tmp_path):
+def test_unknown_figures_are_refused_with_the_list_of_names(tmp_path):
     ran = run("reproduce", "trade-of", "--out", tmp_path / "out")
     assert ran.returncode == 2
     for word in ("trade-of", *FIGURES):

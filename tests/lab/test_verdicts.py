@@ -39,7 +39,7 @@ def trade_off(share, power=0.5):
         (trade_off(0.08, power=-0.5), False, "does not rise"),
     ],
 )
-def test_trade_off(name, table, holds, said):
+def test_the_verdict_on_the_trade_off_follows_the_numbers(name, table, holds, said):
     verdict = named(name).verdict(table)
     assert verdict.holds is (None if name.endswith("-exact") else holds)  # the paper does not know the exact ε
     assert said in verdict.sentence
@@ -51,7 +51,7 @@ def test_floorplan_may_lose_more_but_not_most_of_the_noise():
     assert not named("floorplan").verdict([{**row, "moved": 0.6 * row["noise"]} for row in table]).holds
 
 
-def test_no_point_near_one_says_nothing_about_it():
+def test_without_a_point_near_one_nothing_is_said_about_it():
     table = [{**row, "noise": 3 * row["noise"]} for row in trade_off(0.08) if row["epsilon"] < 4]
     verdict = named("trade-off").verdict(table)
     assert "that part of the claim is not tested" in verdict.sentence
@@ -59,7 +59,7 @@ def test_no_point_near_one_says_nothing_about_it():
 
 
 @pytest.mark.parametrize(("crh", "holds"), [(0.9, True), (1.05, False), (1.2, False)])
-def test_baselines(crh, holds):
+def test_the_verdict_on_the_baselines_follows_the_numbers(crh, holds):
     errors = {"crh": crh, "mean": 1.1, "median": 1.0, "noise-aware": 0.8}
     table = [{"situation": "one", "method": method, "error": error} for method, error in errors.items()]
     assert named("baselines").verdict(table).holds is holds
@@ -86,7 +86,7 @@ def effect(of, noise, moved):
         ("effect-of-quality", "error_rate", (3, 2, 1), (0.4, 0.5, 0.2), False),
     ],
 )
-def test_effects(name, of, noise, moved, holds):
+def test_the_verdicts_on_the_effects_follow_the_numbers(name, of, noise, moved, holds):
     assert named(name).verdict(effect(of, noise, moved)).holds is holds
 
 
@@ -110,7 +110,7 @@ def weights(change_of, true_of=lambda estimated: estimated, true_before=lambda e
         (weights(lambda noise: -noise, true_before=lambda estimated: -estimated), False),  # on original data
     ],
 )
-def test_weights(table, holds):
+def test_the_verdict_on_the_weights_follows_the_numbers(table, holds):
     verdict = named("weights").verdict(table)
     assert verdict.holds is holds
     assert ("3 of the 3" in verdict.sentence) is (table[6]["estimated_after"] < table[6]["estimated_before"])
@@ -131,7 +131,7 @@ def efficiency(times, iterations):
 @pytest.mark.parametrize(
     ("times", "iterations", "holds"), [(1.1, 5, True), (0.9, 6, True), (1.1, 12, False), (2, 5, False)]
 )
-def test_efficiency(times, iterations, holds):
+def test_the_verdict_on_the_efficiency_follows_the_numbers(times, iterations, holds):
     assert named("efficiency").verdict(efficiency(times, iterations)).holds is holds
 
 
@@ -149,7 +149,7 @@ def theorem(printed, corrected, seen=0.5):
         (theorem(None, 0.1), True, "fails at 1 point."),
     ],
 )
-def test_theorem(table, holds, said):
+def test_the_verdict_on_the_theorem_follows_the_numbers(table, holds, said):
     verdict = named("theorem").verdict(table)
     assert verdict.holds is holds
     assert said in verdict.sentence

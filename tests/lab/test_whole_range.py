@@ -28,7 +28,7 @@ def test_laplace_errs_as_statistics_say(way, deviation):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("readings", "variance"), [(10, 35_200), (30, 45_000)])
-def test_the_paper_s_law_over_the_range_is_worse_than_a_guess(readings, variance):
+def test_the_papers_law_over_the_range_is_worse_than_a_guess(readings, variance):
     """The mean variance that 10 and 30 readings need, per squared distance, was found with other code; here readings
     and noise are drawn with it, and averaged with the weights that are best. Bound: 4 SE of 2,000 normal errors, a
     tenth more because the smallest variances count most."""

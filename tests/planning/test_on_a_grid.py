@@ -109,7 +109,7 @@ def test_the_library_plans_on_the_grid_it_is_given():
         (1.0, 1e-5, 1e300, 1e-300), (1.0, 1e-5, 1e-300, 1e300), (1e-4, 1e-15, 1e3, 1e-6), (1e7, 0.5, 1.0, 1e-15),
     ],
 )  # fmt: skip
-def test_a_search_ends_at_every_end_of_what_can_be_asked(kind, unit, epsilon, delta, distance, grid):
+def test_a_search_ends_for_every_extreme_request(kind, unit, epsilon, delta, distance, grid):
     """The search ends with a law that keeps the promise, or with a refusal."""
     delta = kind.granted(delta)
     try:
@@ -120,6 +120,6 @@ def test_a_search_ends_at_every_end_of_what_can_be_asked(kind, unit, epsilon, de
 
 
 @pytest.mark.parametrize("grid", [0.0, -1.0, math.nan, math.inf])
-def test_a_grid_that_is_none_is_refused(grid):
+def test_an_invalid_grid_is_refused(grid):
     with pytest.raises(BadParameter, match="grid"):
         sv.plan(grid=grid, simulations=0)

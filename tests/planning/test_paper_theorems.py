@@ -155,7 +155,7 @@ def test_the_lemma_rests_on_all_pairs():
         ([1, 2], [0, 0], "not all 0"),
     ],
 )
-def test_weights_that_are_none_are_refused(values, weights, words):
+def test_invalid_weights_are_refused(values, weights, words):
     with pytest.raises(BadParameter, match=words):
         paper.weigh_values(values, weights)
 
@@ -529,7 +529,7 @@ def test_command_gives_the_report_as_json(command):
     assert json.loads(ran.output) == json.loads(json.dumps(expected))
 
 
-def test_command_tells_a_mistake(command):
+def test_command_reports_a_mistake(command):
     ran = command(*OPTIONS, "--eta", "1")
     assert isinstance(ran.exception, BadParameter)
     assert str(ran.exception).startswith("eta=1.0: ")

@@ -59,7 +59,7 @@ def test_sets_help_with_many_choices():
     assert plan.simulated_error.mean == pytest.approx(0.338, abs=0.045)
 
 
-def test_the_promise_is_kept_and_not_undercut():
+def test_the_promise_is_kept_without_needless_noise():
     for choices, readings, unit in itertools.product((2, 4, 17), (1, 7, 30, 1000), ("reading", "participant")):
         for epsilon in (0.1, 1 / 3, 5.7):
             plan = plan_choices(epsilon, choices, readings, unit=unit, simulations=0)
@@ -87,7 +87,7 @@ def test_a_promise_that_may_fail_is_known_for_two_choices(readings, epsilon, eac
 
 
 @pytest.mark.parametrize(("choices", "readings", "epsilon"), [(2, 2, 0.3), (4, 30, 1.0), (17, 7, 5.7), (100, 500, 2.0)])
-def test_a_promise_that_may_fail_is_kept_and_not_undercut(choices, readings, epsilon):
+def test_a_promise_that_may_fail_is_kept_without_needless_noise(choices, readings, epsilon):
     plan = plan_choices(epsilon, choices, readings, delta=1e-4, unit="participant", simulations=0)
     assert plan.guarantee.delta(epsilon) <= 1e-4
     more = sv.Response(plan.law.epsilon * 1.0001, plan.law.size).guarantee(choices, readings, "participant")
@@ -123,7 +123,7 @@ def test_a_pilot_of_the_other_kind_is_refused():
 
 
 @pytest.mark.parametrize("column", ["", ",fresh:0.5"])
-def test_the_command_says_of_a_pilot_with_readings_that_they_are_numbers(tmp_path, column):
+def test_the_command_reports_that_a_pilot_with_readings_holds_numbers(tmp_path, column):
     header = "user,object,value" + (",noise_law" if column else "")
     whole = bool(column)  # readings without a fraction are seen to be numbers by the law that hid them
     values = ("1", "2", "3") if whole else ("1", "2.5", "3")
@@ -141,7 +141,7 @@ def test_choices_may_be_fractions():
     assert plan_choices(1.0, 2, pilot=doses, simulations=0).quality.source == "estimated from the pilot"
 
 
-def test_the_command_takes_a_pilot_and_a_probability_of_failure(tmp_path):
+def test_the_command_accepts_a_pilot_and_a_probability_of_failure(tmp_path):
     choice_crowd(30, 20, 2, seed=1).claims.write(tmp_path / "pilot.csv")  # codes 0 and 1
     arguments = [
         "plan",
@@ -183,7 +183,7 @@ def test_more_privacy_costs_more_errors():
 
 
 @pytest.mark.slow
-def test_participants_for_an_error():
+def test_the_plan_includes_the_participants_needed_for_an_error():
     plan = plan_choices(2.0, 2, 20, 50, error=0.05, simulations=6)
     enough = plan_choices(2.0, 2, 20, plan.participants_needed, simulations=6)
     assert enough.simulated_error.mean <= 0.05
@@ -228,7 +228,7 @@ def test_what_cannot_be_planned_is_refused(changes, word):
 
 
 @pytest.mark.slow
-def test_the_command(tmp_path):
+def test_the_command_prints_the_plan(tmp_path):
     arguments = ["plan", "--choices", "10", "--readings", "20", "--participants", "40", "--simulations", "2"]
     arguments += ["--unit", "participant", "--epsilon", "6"]
     done = run(*arguments, "--json", "--plot", tmp_path / "plan.png")
@@ -248,7 +248,7 @@ def test_the_command(tmp_path):
 
 
 @pytest.mark.parametrize("option", [("--range", "0:3"), ("--grid", "0.1"), ("--error-rate", "1"), ("--choices", "1")])
-def test_the_command_refuses_what_is_about_numbers(option):
+def test_the_command_refuses_options_for_numbers(option):
     done = run("plan", "--choices", "4", *option)
     assert done.returncode == 2
     assert "choices" in done.stderr

@@ -1,4 +1,4 @@
-"""The planner: right figures, right order, and errors that simulations confirm."""
+"""The planner gives the right figures in the right order, and simulations confirm its errors."""
 
 import math
 

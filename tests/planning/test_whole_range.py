@@ -1,4 +1,4 @@
-"""Planning a promise for the whole range: comparisons beside noise as wide as the range."""
+"""Planning a promise for the whole range: comparisons, and noise as wide as the range."""
 
 import json
 
@@ -29,13 +29,13 @@ def test_too_few_participants_are_warned_of():
 
 
 @pytest.mark.slow
-def test_what_is_simulated_is_near_what_is_predicted():
+def test_simulated_errors_are_near_predicted_ones():
     plan = planned(simulations=1, seed=3)
     # 40 objects: the mean of absolute errors has a standard error of 12 %, and the prediction is good to 15 %.
     assert plan.simulated_error.mean == pytest.approx(plan.predicted_error, rel=0.5)
 
 
-def test_participants_for_an_error():
+def test_the_plan_includes_the_participants_needed_for_an_error():
     plan = planned(error=0.05)
     assert planned(participants=plan.participants_needed).predicted_error <= 0.05
     assert planned(participants=plan.participants_needed - 1).predicted_error > 0.05
@@ -55,7 +55,7 @@ def test_the_command_ranks_comparisons_first():
     assert "--noise response:1.0" in done.stdout
 
 
-def test_the_command_as_json():
+def test_the_command_prints_json():
     done = run("plan", "--range", "0:30", "--participants", "100", "--simulations", "0", "--json")
     plan = json.loads(done.stdout)
     assert plan["comparisons"]["enough"] is False
@@ -73,7 +73,7 @@ def test_participants_answer_a_few_of_thirty_tasks(epsilon, best, gain):
     assert float(plan.answer_noise.partition(":")[2]) * best <= epsilon
 
 
-def test_with_too_few_people_for_any_number_of_answers_the_one_that_lacks_least_is_chosen():
+def test_with_too_few_people_for_any_number_of_answers_the_closest_number_is_chosen():
     plan = planned(epsilon=0.3, readings=30, participants=3000, unit="participant")
     assert plan.answer == 1  # a device that answered all would spend a thirtieth on each, and find nothing
     assert not plan.enough

@@ -1,7 +1,7 @@
 """A noise law from outside the project: two-sided geometric noise, as the difference of two geometric draws.
 
-All that anybody needs of it is in this file. It promises ε = distance/scale without exception, as Laplace noise does,
-and brings its own bounds; the rest follows from the answers that hold for any law.
+Everything about it is in this file. It promises ε = distance/scale without exception, as Laplace noise does, and has
+its own bounds; the defaults that hold for any law do the rest.
 """
 
 import math

@@ -107,7 +107,7 @@ def test_other_mistakes_are_found():
         return [((first - answers[0] + answer) % 4,) for answer in answers]
 
     failed = {check.name for check in audited(together).checks if not check.passed}
-    assert failed == {"each answer is drawn on its own"}
+    assert failed == {"each answer is drawn independently"}
 
     kept = []
 
@@ -121,7 +121,7 @@ def test_other_mistakes_are_found():
         return outputs
 
     failed = {check.name for check in audited(repeated).checks if not check.passed}
-    assert "each release is drawn on its own" in failed
+    assert "each release is drawn independently" in failed
 
     failed = {check.name for check in audited(lambda answers: [(4,) for _ in answers]).checks if not check.passed}
     assert "outputs are sets of cells" in failed
@@ -133,7 +133,7 @@ def test_a_shared_flip_is_found_where_answers_should_be_on_their_own():
     assert not result.passed
 
 
-def test_draws_from_elsewhere(tmp_path):
+def test_draws_made_elsewhere_can_be_audited(tmp_path):
     draw, path = real("response:1.0:2", 5), tmp_path / "draws.csv"
     draws = AnswerDraws.of(draw, AnswerSetting(5, 2), 1500)
     with path.open("w", newline="") as file:

@@ -125,7 +125,7 @@ def test_one_noise_for_all_readings_is_caught():
     result = audit(reuses, parse_law("fresh:0.5"), NumberSetting(readings=3), samples=2000)
     assert result.leaks
     assert "minus" in result.event
-    assert failed(result) == {"each reading has noise of its own"}
+    assert failed(result) == {"each reading has its own noise"}
 
 
 def test_the_same_noise_at_each_release_is_caught():
@@ -135,7 +135,7 @@ def test_the_same_noise_at_each_release_is_caught():
         parse_law("gaussian:1.0"), NumberSetting(readings=2), samples=2000,
     )  # fmt: skip
     assert result.leaks
-    assert "each release has noise of its own" in failed(result)
+    assert "each release has its own noise" in failed(result)
 
 
 def test_noise_used_for_two_releases_is_caught():
@@ -146,7 +146,7 @@ def test_noise_used_for_two_releases_is_caught():
         return [round(readings[0] * 10) + noises[-1]]
 
     result = audit(draws_every_other_time, parse_law("gaussian:1.0"), samples=2000)
-    assert failed(result) == {"each release has noise of its own"}
+    assert failed(result) == {"each release has its own noise"}
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def test_one_variance_passed_off_as_fresh_is_caught():
     result = audit(device("shared:0.5", "passed off"), parse_law("fresh:0.5"), NumberSetting(readings=10), samples=3000)
     assert result.leaks
     assert "spread of the others" in result.event
-    assert failed(result) == {"each reading has noise of its own"}
+    assert failed(result) == {"each reading has its own noise"}
 
 
 def test_floats_off_the_grid_are_caught():
@@ -239,13 +239,13 @@ def test_probabilities_up_to_a_bound_are_sums_of_the_mass(law, mass):
         ({"delta": 0.0}, "delta 0"),
     ],
 )
-def test_options_outside_their_meaning_are_reported(options, words):
+def test_invalid_options_are_reported(options, words):
     with pytest.raises(BadParameter, match=words):
         audit(device("gaussian:1.0", "options"), parse_law("gaussian:1.0"), **options)
 
 
 @pytest.mark.parametrize(("part", "number"), [("distance", 0.0), ("distance", math.inf), ("grid", -1.0)])
-def test_settings_outside_their_meaning_are_reported(part, number):
+def test_invalid_settings_are_reported(part, number):
     with pytest.raises(BadParameter, match=part):
         NumberSetting(**{part: number})
 

@@ -96,14 +96,14 @@ def test_the_largest_loss_of_a_pure_law_is_not_missed_by_a_rounding_error():
 
 
 @pytest.mark.parametrize("noise", ["shared:0.003", "floored:0.5:1.0"])
-def test_numbers_under_one_draw_promise_the_same_beside_many_kinds_of_answers_that_say_nothing(noise):
+def test_numbers_under_one_draw_promise_the_same_beside_many_kinds_of_answers_that_reveal_nothing(noise):
     together, alone = (promise_of(one, 1e-5, enough=0).epsilon for one in beside_many_kinds(noise))
     assert alone < together < 1.01 * alone
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", LITTLE_NOISE, ids=str)
-def test_many_readings_with_little_drawn_noise_are_promised_as_closely_beside_answers(case):
+def test_the_promise_for_many_readings_with_little_drawn_noise_is_as_tight_beside_answers(case):
     """With values of δ at every fiftieth of ε only, promises were 2 % too large."""
     assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
 
@@ -171,7 +171,7 @@ def test_drawn_variances_by_sums_over_all_of_them(case):
     ],
     ids=str,
 )
-def test_many_readings_with_little_drawn_noise_are_promised_no_more_than_a_percent_too_much(case):
+def test_the_epsilon_of_many_readings_with_little_drawn_noise_is_at_most_a_percent_too_large(case):
     """Sums of their noises are not normal, and their privacy losses are in the hundreds and thousands."""
     epsilon = promise_of(case.manifest(), case.delta, enough=0).epsilon
     assert case.exact(epsilon) is not None
@@ -219,7 +219,7 @@ def test_anything_that_can_be_written_down_has_a_figure_or_none(case, epsilon):
 
 
 @pytest.mark.parametrize("noise", ["fresh:0.5", "gaussian:3.0", "shared:0.01", "floored:1.0:0.01"])
-def test_what_holds_is_what_is_returned(noise):
+def test_the_epsilon_that_is_returned_holds(noise):
     """An ε that came out of a search keeps its δ, to the last digit."""
     promised = guarantee(Case(noise, "1", "0.1", 7, 0))
     for delta in (0.3, 1e-3, 1e-5, 1e-100):
@@ -227,12 +227,12 @@ def test_what_holds_is_what_is_returned(noise):
 
 
 @pytest.mark.parametrize("delta", [math.nan, -1e-9, 1.0, math.inf])
-def test_a_delta_that_is_no_chance_is_refused(delta):
+def test_a_delta_that_is_not_a_probability_is_refused(delta):
     with pytest.raises(BadParameter):
         promise_of(Case("fresh:0.5", "1", "0.1", 1, 0.1).manifest(), delta)
 
 
-def test_a_pure_epsilon_beyond_all_bounds_is_no_promise():
+def test_a_pure_epsilon_beyond_all_bounds_is_not_a_promise():
     case = Case("fresh:1e300", "999999999999999", "0.000000000000001", 2, 1e-5)
     assert promise_of(case.manifest(), 0).epsilon > 1e30
     assert promise_of(case.manifest(), 1e-5, enough=3.0).epsilon == math.inf

@@ -1,4 +1,4 @@
-"""Guarantees, held to simulation, to other integrals and to the figures known from theory."""
+"""Guarantees compared with simulations, other integrals and the figures known from theory."""
 
 import math
 import re
@@ -214,7 +214,7 @@ def test_several_readings_with_little_noise_on_a_coarse_grid_by_brute_force():
     assert expected * (1 - 1e-12) <= promise.delta(1.0) <= expected * (1 + 1e-8)
 
 
-def test_on_a_coarse_grid_the_continuous_figure_is_no_bound():
+def test_on_a_coarse_grid_the_continuous_figure_is_not_a_bound():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnwiseChoice)
         ratios = [
@@ -280,7 +280,7 @@ def test_epsilon_of_delta_of_epsilon(rate, distance, epsilon, unit):
             assert promise.delta(promise.epsilon(delta)) == pytest.approx(delta, rel=1e-6)
 
 
-def test_delta_zero():
+def test_at_a_delta_of_zero_only_pure_laws_have_an_epsilon():
     assert sv.FreshVariance(0.5).guarantee().epsilon(0) == 1.0
     with pytest.raises(ValueError, match="use a law that has one"):
         sv.SharedVariance(0.5).guarantee(readings=2).epsilon(0)
@@ -297,7 +297,7 @@ def test_delta_zero():
         ({"grid": -1}, "grid -1"),
     ],
 )
-def test_bad_questions_are_reported(options, words):
+def test_invalid_parameters_are_reported(options, words):
     with pytest.raises(ValueError, match=words):
         sv.Gaussian(1.0).guarantee(**options)
 

@@ -1,4 +1,4 @@
-"""A law of your own, in a file of its own: once registered, it works wherever the laws of the project do."""
+"""Your own law, in its own file: once registered, it works wherever the laws of the project do."""
 
 import json
 import subprocess
@@ -119,7 +119,7 @@ def test_its_simple_bound_catches_a_wrong_promise():
             check_promise(asked, wrong)
 
 
-def test_the_noise_aware_estimator_takes_it_for_normal_noise_of_its_variance():
+def test_the_noise_aware_estimator_treats_it_as_normal_noise_of_its_variance():
     law = TwoSided(1.0)
     world = sv.worlds.synthetic(80, 20, seed=5)
     claims = world.with_simulated_noise(law, seed=6).claims
@@ -131,7 +131,7 @@ def test_the_noise_aware_estimator_takes_it_for_normal_noise_of_its_variance():
     assert information(law, 2.0) == pytest.approx(information(sv.Gaussian(2**0.5), 2.0))
 
 
-def test_a_name_is_given_once():
+def test_a_name_can_be_used_only_once():
     register(TwoSided)  # the same again: nothing happens
     other = type("Other", (TwoSided,), {"name": "fresh"})
     with pytest.raises(BadParameter, match="there is already one with this name"):
@@ -148,7 +148,7 @@ def test_a_manifest_with_a_law_that_was_not_registered_is_refused(monkeypatch):
         parse_law("twosided:1.0")
 
 
-def test_it_is_not_known_to_another_process():
+def test_another_process_does_not_have_it():
     code = "import sottovoce as sv; sv.parse_law('twosided:1.0')"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "must be one of" in ran.stderr

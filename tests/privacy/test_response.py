@@ -1,4 +1,4 @@
-"""Randomised response: probabilities, promise and composition, held to mpmath, to counting and to hand-made sums."""
+"""Randomised response: probabilities, promise and composition, compared with mpmath, counting and sums by hand."""
 
 import itertools
 import math
@@ -177,7 +177,7 @@ def test_ten_thousand_answers_are_summed():
     assert promise.delta(promise.epsilon(1e-5)) <= 1e-5 < promise.delta(promise.epsilon(1e-5) * (1 - 1e-9))
 
 
-def test_text_forms():
+def test_text_forms_are_parsed_and_printed():
     assert str(parse_law("response:1")) == "response:1.0"
     assert str(parse_law("response:1:1")) == "response:1.0"
     assert parse_law("response:0.5:3") == sv.Response(0.5, 3)
@@ -203,7 +203,7 @@ def test_bad_laws_are_refused_with_the_right_form(text, words):
         parse_law(text)
 
 
-def test_a_law_for_one_kind_is_refused_where_the_other_is_asked():
+def test_a_law_for_one_kind_is_refused_where_the_other_is_required():
     with pytest.raises(BadParameter, match="it is for answers"):
         parse_noise_law("response:1")
     with pytest.raises(BadParameter, match="it adds noise to numbers"):

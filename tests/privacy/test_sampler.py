@@ -64,14 +64,14 @@ def test_coin_falls_with_probability_exp(numerator, denominator):
 
 
 @pytest.mark.parametrize(("numerator", "denominator"), [(1, 1), (7, 3), (40, 1), (3, 7)])
-def test_geometric_probabilities(numerator, denominator):
+def test_geometric_numbers_have_their_probabilities(numerator, denominator):
     counts = np.bincount(drawn("geometric", geometric, numerator, denominator), minlength=1000)
     assert chance_of_counts(counts, geometric_mass(denominator / numerator, len(counts))) > SMALLEST
 
 
 @pytest.mark.alike
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(5, 2), Fraction(1, 2), Fraction(30), Fraction(65_537, 4096)])
-def test_laplace_probabilities(scale):
+def test_laplace_noise_has_its_probabilities(scale):
     noise = drawn("laplace", discrete_laplace, *scale.as_integer_ratio())
     assert chance_of_draws(noise, laplace_mass(float(scale), 2000)) > SMALLEST
 
@@ -80,7 +80,7 @@ def test_laplace_probabilities(scale):
 @pytest.mark.parametrize(
     "variance", [Fraction(1), Fraction(1, 3), Fraction(1369, 100), Fraction(99), Fraction(2500, 7)]
 )
-def test_gaussian_probabilities(variance):
+def test_gaussian_noise_has_its_probabilities(variance):
     noise = drawn("gaussian", discrete_gaussian, *variance.as_integer_ratio())
     assert chance_of_draws(noise, gaussian_mass(float(variance), 2000)) > SMALLEST
 
@@ -252,7 +252,7 @@ def test_without_a_stream_every_release_is_new():
 @pytest.mark.parametrize(
     "text", ["nan", "inf", "twelve", "", "1/0", "1e999999999", "1e-999999999", "1e", float("nan"), float("inf")]
 )
-def test_a_reading_that_is_no_number_is_refused(text):
+def test_a_reading_that_is_not_a_number_is_refused(text):
     with pytest.raises(BadParameter, match="finite number"):
         Sampler(parse_law("fresh:0.5"), Fraction(1)).perturb([text])
 

@@ -1,4 +1,4 @@
-"""The two-layer law with its true figures, held to quadrature and to counting."""
+"""The two-layer law with its true figures, compared with quadrature and counting."""
 
 import math
 from collections import Counter
@@ -134,7 +134,7 @@ def test_bad_laws_are_refused(text, words):
 
 
 def test_more_than_two_choices_are_refused():
-    with pytest.raises(BadParameter, match="one of two answers; use response"):
+    with pytest.raises(BadParameter, match="only with two choices; use response"):
         UNIFORM.guarantee(3)
-    with pytest.raises(BadParameter, match="one of two answers"):
+    with pytest.raises(BadParameter, match="only with two choices"):
         reported_cells(UNIFORM, [(0, 2), (0, 3)], seeded_stream("three"))

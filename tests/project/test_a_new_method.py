@@ -130,7 +130,7 @@ def test_the_analysts_corner_offers_all_methods_at_once_and_draws_each_in_its_ow
     assert len({(colour, shape) for colour, shape, _ in keys}) == len(choices)
 
 
-def test_the_lab_draws_it_in_a_way_of_its_own(steady):
+def test_the_lab_draws_it_in_its_own_style(steady):
     assert label_of("steady") == "steady hand"
     assert len({repr(style_of(name)) for name in METHODS}) == len(METHODS)
     assert iterative(Steady)

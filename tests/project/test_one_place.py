@@ -18,7 +18,7 @@ CONSOLE = SOURCE / "server" / "console"
 
 
 def questions(tree):
-    """Lines that ask which law a law is: by its class or by its name."""
+    """Lines that check which law a law is, by its class or by its name."""
     for node in ast.walk(tree):
         parts = []
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):

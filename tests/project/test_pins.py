@@ -24,7 +24,7 @@ def pinned():
     return lines
 
 
-def test_pins_name_a_version_and_no_place_to_get_it_from():
+def test_pins_name_a_version_but_no_source():
     for line in pinned():
         assert re.fullmatch(r"[A-Za-z0-9][\w.-]*==\d[\w.!+-]*", line), line
 

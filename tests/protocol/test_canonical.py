@@ -80,7 +80,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_doubtful_json_is_refused(name):
+def test_ambiguous_json_is_refused(name):
     data, code = REFUSED[name]
     assert code_of(parse_json, data) == code
 
@@ -90,7 +90,7 @@ def test_a_number_that_json_does_not_have_is_refused_with_what_to_do():
         parse_json(b'{"a":NaN}')
 
 
-def test_what_is_at_the_edge_is_taken():
+def test_values_at_the_limits_are_accepted():
     assert parse_json(b'{"a":[9223372036854775807,-9223372036854775807]}')["a"][1] == -(2**63) + 1
     assert parse_json(b"[" * 8 + b"]" * 8) is not None
     assert parse_json(b'"\\ud83d\\ude00 \\u00e4"') == "😀 ä"
@@ -107,7 +107,7 @@ def test_a_decimal_has_one_spelling(number):
 
 
 @given(st.floats(1e-6, 1e9))
-def test_a_float_is_the_decimal_that_one_sees(number):
+def test_a_float_is_read_as_the_decimal_that_it_prints(number):
     number = float(f"{number:.9g}")
     assert float(canonical_decimal(number)) == number
 
@@ -118,7 +118,7 @@ def test_a_float_is_the_decimal_that_one_sees(number):
      "300000000000000.000000000000004", True, None, [1], "9" * 1000, "1e999999999"],
     ids=lambda number: str(type(number).__name__) + str(number)[:12] if not isinstance(number, int) else "integer",
 )  # fmt: skip
-def test_what_is_no_plain_decimal_is_refused(number):
+def test_what_is_not_a_plain_decimal_is_refused(number):
     assert code_of(canonical_decimal, number) == "bad_number"
 
 

@@ -68,7 +68,7 @@ def test_a_single_point_or_a_straight_line_can_be_drawn_too():
         assert all(0 <= part <= 10_000 for point in file.places(frame)["hall"] for part in point)
 
 
-def test_places_survive_a_file_of_their_own():
+def test_places_survive_a_round_trip_through_a_file():
     places = {"hall": [[0, 1], [10_000, 9_999], [3, 3]], "door": [[1234, 5678]]}
     assert read(json.dumps(as_geojson(places))).places() == places
 

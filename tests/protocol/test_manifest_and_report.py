@@ -79,17 +79,17 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_manifest_that_is_not_in_order_is_refused(name):
+def test_an_invalid_manifest_is_refused(name):
     assert code_of(manifest, **WRONG[name]) == "bad_manifest"
 
 
-def test_a_deadline_that_is_no_date_is_refused_with_an_example():
+def test_a_deadline_that_is_not_a_date_is_refused_with_an_example():
     with pytest.raises(Problem, match="deadline 'soon': it must be a date and time with its zone, such as 2030-01-31T"):
         manifest(deadline="soon")
 
 
 @pytest.mark.slow
-def test_a_manifest_that_devices_would_not_take_is_not_made():
+def test_a_manifest_that_devices_would_refuse_is_not_made():
     """Some 900 bytes per task, in characters of four bytes: over 8 MiB with 10,000 of them, below it with 9,000."""
     tasks = [{**TASK, "id": f"{number}", "title": "\U0001f333" * 200} for number in range(10_000)]
     with pytest.raises(Problem, match=r"manifest of 8\.\d MiB: devices accept at most 8 MiB; shorten its texts"):
@@ -98,7 +98,7 @@ def test_a_manifest_that_devices_would_not_take_is_not_made():
     assert type(most).parse(most.bytes()) == most
 
 
-def test_each_reading_by_itself_may_have_its_own_grid():
+def test_tasks_may_have_different_grids_where_each_reading_is_protected():
     two = [TASK, {**TASK, "id": "b", "grid": 2}]
     for noise in ("fresh:0.5", "gaussian:3"):
         assert {part.grid for part in manifest(tasks=two, noise=noise).parts} == {"1", "2"}
@@ -158,7 +158,7 @@ BAD_REPORTS = {
 
 
 @pytest.mark.parametrize("name", BAD_REPORTS)
-def test_a_report_that_is_not_in_order_is_refused(name):
+def test_an_invalid_report_is_refused(name):
     change, code = BAD_REPORTS[name]
     assert code_of(Report.parse, encoded(report(**change))) == code
 
@@ -177,7 +177,7 @@ def test_a_report_for_something_else_is_refused():
     assert code_of(Report.of(elsewhere).check, asked) == "unknown_task"
 
 
-def test_a_link_survives_the_way_round():
+def test_a_link_survives_a_round_trip():
     link = InvitationLink("https://sense.example:8443/campaigns", new_token(), "ab" * 32)
     assert InvitationLink.parse(f" {link}\n") == link
     assert InvitationLink.parse(str(link).partition("#")[0]).manifest_sha256 is None
@@ -190,7 +190,7 @@ def test_a_link_survives_the_way_round():
      "https://a/j/0123456789abcdef#md5=" + "a" * 64, "https://a:port/j/0123456789abcdef", "https://[::1/j/0123456789abcdef",
      "https://you:me@a/j/0123456789abcdef", "https://a/j/0123456789abcdef#sha256=" + "A" * 64],
 )  # fmt: skip
-def test_what_is_no_link_is_refused(text):
+def test_invalid_links_are_refused(text):
     assert code_of(InvitationLink.parse, text) == "bad_link"
 
 

@@ -70,13 +70,13 @@ def test_a_jpeg_keeps_its_pixels(options):
     assert decoded(cleaned_picture(content).content).tobytes() == decoded(content).tobytes()
 
 
-def test_a_jpeg_of_printers_keeps_its_colours():
+def test_a_cmyk_jpeg_keeps_its_colours():
     content = encoded(drawn(mode="CMYK"), "JPEG")
     assert decoded(cleaned_picture(content).content).tobytes() == decoded(content).tobytes()
 
 
 @pytest.mark.parametrize("turned", range(1, 9))
-def test_a_photograph_stays_upright_and_loses_where_and_with_what_it_was_taken(turned):
+def test_a_photograph_stays_upright_and_loses_its_metadata(turned):
     about = Image.Exif()
     about[0x0112] = turned
     about[0x010F] = SECRET.decode()

@@ -46,7 +46,7 @@ def test_a_small_chance_may_make_epsilon_smaller_when_it_matters():
     assert promise_of(asked, delta=0.1, enough=1.0).epsilon < 2.9
 
 
-def test_no_noise_worth_the_name_promises_nothing():
+def test_negligible_noise_promises_nothing():
     bare = manifest(noise="gaussian:0.00001")
     assert promise_of(bare).epsilon == math.inf
     assert "promises nothing" in sentence(bare, promise_of(bare))

@@ -30,7 +30,7 @@ def test_a_field_that_does_not_apply_is_left_out_and_never_null():
     assert refusal(Manifest.parse, with_null.encode()).code == "bad_manifest"
 
 
-def test_the_first_format_stays_what_it_was():
+def test_the_first_format_is_unchanged():
     """Bytes and hash of a manifest that was published before there was a second format."""
     assert manifest().sha256 == "59a82ed8f5c3e8181e3768944a48338b860c956bc6171ea86819f18b95010a88"
     for field in ("language", "answer", "levels"):
@@ -55,7 +55,7 @@ def test_a_draft_that_no_longer_compares_returns_to_the_first_format():
     ],
     ids=repr,
 )  # fmt: skip
-def test_what_only_the_second_format_can_say_keeps_a_draft_in_it(more):
+def test_what_only_the_second_format_can_express_keeps_a_draft_in_it(more):
     back = {"noise": manifest().noise, "distance": manifest().distance, "levels": None, "answer": None}
     kept = drafted(replaced(drafted(_COMPARED).content(), back | more))
     assert kept.format == "sottovoce-manifest/2"
@@ -64,14 +64,14 @@ def test_what_only_the_second_format_can_say_keeps_a_draft_in_it(more):
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_what_the_second_format_can_say_is_read_again(name):
+def test_what_the_second_format_can_express_is_read_again(name):
     asked = second(**WHOLE[name])
     assert Manifest.parse(asked.bytes()) == asked
     assert promise_of(Manifest.trusted(json.loads(asked.bytes()))) == promise_of(asked)
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_manifest_that_is_not_in_order_is_refused(name):
+def test_an_invalid_manifest_is_refused(name):
     change, words = WRONG[name]
     problem = refusal(second, **change)
     assert problem.code == "bad_manifest"
@@ -269,5 +269,5 @@ def test_an_answer_that_does_not_fit_its_task_is_refused(name):
 
 
 @pytest.mark.parametrize("value", [1.5, "yes", None, True, [], [1.0], {"a": 1}])
-def test_a_value_that_is_no_whole_number_is_refused(value):
+def test_a_value_that_is_not_a_whole_number_is_refused(value):
     assert refusal(reported, second(), {"task": "path", "value": value}).code == "bad_report"

@@ -49,13 +49,13 @@ def book(*rows, before=(), hidden=False):
     ],
     ids=["comma", "semicolon", "paste", "mark", "bar", "utf-16", "1252", "xlsx", "xlsx text", "xlsx hidden"],
 )  # fmt: skip
-def test_spreadsheets_of_many_kinds_say_the_same(content):
+def test_spreadsheets_of_many_kinds_are_read_alike(content):
     table = read_tasks("tasks", content)
     assert table.tasks == [HALL]
     assert table.known is None
 
 
-def test_questions_quotas_and_known_truths_come_along():
+def test_questions_quotas_and_known_truths_are_read_too():
     rows = [
         ["Question", "Answers", "Min", "Max", "Step", "Readings", "Gold"],
         ["Which bird?", "finch; robin", None, None, None, 40, "robin"],
@@ -95,7 +95,7 @@ def test_the_decimal_sign_is_recognised_where_it_can_be(high, decimal, read):
     assert read_tasks("t", text, decimal=decimal).tasks[0]["high"] == read
 
 
-def test_help_comes_along_with_its_lines():
+def test_help_is_read_with_its_line_breaks():
     rows = [["Title", "Low", "High", "Step", "Help text"], ["A", 0, 5, 1, "Walk  along.\r\nDo not run. "],
             ["B", 0, 5, 1, None]]  # fmt: skip
     table = read_tasks("tasks.xlsx", book(*rows))

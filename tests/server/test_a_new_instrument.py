@@ -39,7 +39,7 @@ def test_the_page_has_what_the_protocol_names():
 
 
 def test_nobody_else_names_an_instrument():
-    """But the module itself and those who describe it."""
+    """Except the module itself and what describes it."""
     names = {*INSTRUMENTS} - {"steps"}  # which are also something else
     named = re.compile(rf"[\"'](?:{'|'.join(names)})[\"':]")
     allowed = {"instruments.py", "known-instruments.js", *(f"instrument-{name}.js" for name in INSTRUMENTS)}

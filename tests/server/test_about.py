@@ -47,7 +47,7 @@ def test_a_logo_is_under_the_manifests_hash_and_everybody_sees_it(server):
 
 
 @SQLITE
-def test_what_is_no_small_picture_is_refused(server):
+def test_a_logo_that_is_not_a_small_picture_is_refused(server):
     campaign = server.create()
     for content, words in (
         (SCRIPT, "script"), (b"", "nor valid SVG"), (b"GIF89a", "neither PNG nor JPEG"),
@@ -149,7 +149,7 @@ def test_a_deadline_is_the_moment_that_a_clock_in_its_zone_shows(zone):
         ("2030-07-01T12:00", "a\x00b", "does not recognise it"),
     ],
 )
-def test_times_that_no_clock_or_two_clocks_show_are_refused(typed, zone, words):
+def test_times_that_do_not_exist_or_occur_twice_are_refused(typed, zone, words):
     with pytest.raises(Problem) as refused:
         in_utc(typed, zone)
     assert words in refused.value.detail
@@ -180,7 +180,7 @@ def test_a_reminder_does_not_link_to_results_that_are_private(server):
 
 
 @SQLITE
-def test_a_reminder_is_in_the_language_of_whoever_asks(server):
+def test_a_reminder_is_in_the_language_of_the_viewer(server):
     campaign = server.opened(deadline="2035-07-01T16:00:00Z")
     address = f"/api/campaigns/{campaign}/deadline.ics"
     for query, accepted, words in (

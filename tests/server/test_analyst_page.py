@@ -113,7 +113,7 @@ def test_the_time_of_a_first_iteration_does_not_count(analyst_page, monkeypatch,
 
 @pytest.mark.slow
 def test_the_answer_is_the_commands(analyst_page, tmp_path):
-    """All that the page offers to copy, run as it stands, writes what the page offers to save."""
+    """The commands that the page offers to copy, run unchanged, write the file that it offers to save."""
     answer = analyst_page.ask(methods=["noise-aware", "crh"], truth=TRUTHS)
     assert answer.status_code == 200
     (tmp_path / "halls.csv").write_text(HALLWAY_CLAIMS)
@@ -221,7 +221,7 @@ def test_joined_labels_are_refused_before_they_fill_the_memory(analyst_page):
     assert "1,000,100,000 bytes in labels of several columns: at most 67,108,864 are accepted here" in page.text
 
 
-def test_noise_can_be_said_or_be_in_the_file(analyst_page):
+def test_noise_can_be_given_in_the_form_or_in_the_file(analyst_page):
     said = analyst_page.ask(noise="shared:0.5")
     header, *rows = HALLWAY_CLAIMS.splitlines()
     inside = analyst_page.ask("\n".join([f"{header},noise_law", *(f"{line},shared:0.5" for line in rows)]))
@@ -283,7 +283,7 @@ def test_a_mistake_is_reported_in_the_librarys_words_and_the_form_stays(analyst_
     assert f'id="object" name="object" value="{COLUMNS["object"]}"' in answer.text
 
 
-def test_no_file_is_a_mistake_too(analyst_page):
+def test_a_missing_file_is_a_mistake_too(analyst_page):
     data = {"form_token": analyst_page.token, **COLUMNS, "method": "crh"}
     answer = analyst_page.client.post("/analyst", data=data, files={"claims": ("", b"")})
     assert answer.status_code == 422
@@ -339,7 +339,7 @@ def test_warnings_are_about_users_and_objects(analyst_page):
     assert "some users lean to one side" in text
 
 
-def test_one_at_a_time(analyst_page):
+def test_one_file_is_computed_at_a_time(analyst_page):
     with analyst._computing:
         answer = analyst_page.ask(methods=["catd"])
     assert answer.status_code == 503
@@ -436,7 +436,7 @@ def test_files_arrive_byte_for_byte(content):
 
 
 @given(st.binary(max_size=100))
-def test_a_form_is_taken_apart_or_refused_but_nothing_else(content):
+def test_a_form_is_either_parsed_or_refused(content):
     with contextlib.suppress(Problem):
         parse_parts(content, b"x")
 
@@ -497,7 +497,7 @@ def test_values_as_spreadsheets_write_them(analyst_page):
     assert analyst_page.ask(decimal="x").status_code == 422
 
 
-def test_coverage_stands_beside_the_errors(analyst_page):
+def test_coverage_is_shown_beside_the_errors(analyst_page):
     text = analyst_page.ask(truth=TRUTHS).text
     assert "Truths in their intervals" in text
     line = re.search(r'<th scope="row">noise-aware</th>(.*?)</tr>', text, re.DOTALL)[1]

@@ -1,6 +1,6 @@
 """Files that unpack to far more memory than their size: each is answered or refused, and none is unpacked.
 
-Each is uploaded to the analyst's page in a process of its own, whose memory is measured.
+Each is uploaded to the analyst's page in a separate process, whose memory is measured.
 """
 
 import io

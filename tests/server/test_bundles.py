@@ -36,7 +36,7 @@ def test_every_module_is_in_one_place():
     assert {"app.js", "noise-worker.js", "instrument-steps.js", "plan.js", "service-worker.js"} <= {*scripts}
 
 
-def test_a_module_s_address_exports_what_the_module_does():
+def test_a_modules_address_exports_what_the_module_does():
     _, addresses = bundled(SOURCES)
     for name, text in addresses.items():
         [names] = re.findall(r"export const \{ (.*) \} = ", text)

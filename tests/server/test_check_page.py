@@ -101,7 +101,7 @@ def test_warnings_name_what_an_operator_did_not_mean(server):
 
 
 @pytest.mark.slow
-def test_each_unit_gets_a_distance_of_its_own(server, console):
+def test_each_unit_gets_its_own_distance(server, console):
     campaign = console.create(**{"title-1": "Warmth", "unit-1": "°C", "low-1": "-10", "high-1": "40", "grid-1": "0.1"})
     page = text_of(console.get(f"/campaigns/{campaign}"))
     assert "Tasks with different units" in page

@@ -179,7 +179,7 @@ def test_files_of_results_and_of_claims(server):
 
 
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
-def test_what_the_first_format_can_say_stays_in_it(server):
+def test_what_the_first_format_can_express_stays_in_it(server):
     campaign = server.opened()
     assert server.client.get(f"/api/campaigns/{campaign}/manifest").json()["format"] == "sottovoce-manifest/1"
 

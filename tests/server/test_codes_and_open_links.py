@@ -69,7 +69,7 @@ def test_a_code_expires(server, clock):
 
 
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
-def test_codes_that_are_none(server):
+def test_invalid_codes_are_refused(server):
     assert exchange(server, new_code()).json()["code"] == "code_unknown"  # before there was any
     campaign = server.opened()
     (link,) = server.invite(campaign)

@@ -107,7 +107,7 @@ def test_files_are_kept_free_for_other_things_than_connections(soft, hard, most)
 
 
 class Loop:
-    """A clock and timers in our hands."""
+    """A clock and timers that the test controls."""
 
     def __init__(self):
         self.now, self._timers = 0.0, []
@@ -194,7 +194,7 @@ def test_an_idle_connection_is_closed(patient):
     assert not wire.open
 
 
-def test_whoever_fetches_slowly_is_served_and_whoever_does_not_is_cut_off(patient):
+def test_slow_readers_are_served_and_clients_that_do_not_read_are_cut_off(patient):
     loop = Loop()
     protocol, wire = connect(patient, loop)
     protocol.transport.write(bytes(1_000_000))
@@ -293,7 +293,7 @@ def test_a_crowd_from_one_address_leaves_room_for_others(running_server):
 
 
 @whatever_the_database
-def test_rights_are_asked_before_a_large_body_is_awaited(running_server):
+def test_permissions_are_checked_before_a_large_body_arrives(running_server):
     server = running_server()
     campaign = server.opened()
     head = (

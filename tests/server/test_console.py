@@ -99,7 +99,7 @@ def test_the_cookie_is_out_of_reach(server):
         server.client.cookies.clear()
 
 
-def test_a_cookie_of_plain_http_is_none_over_tls(server, console):
+def test_a_cookie_of_plain_http_is_not_valid_over_tls(server, console):
     """Whoever can write cookies for the unencrypted address must not get into the encrypted one."""
     assert console.get("http://testserver/").status_code == 200
     assert console.get("https://testserver/").status_code == 303
@@ -121,7 +121,7 @@ def test_nothing_is_shown_or_done_without_a_session(server):
     assert everything(server) == before
 
 
-def test_signing_in_leads_back_to_where_one_wanted_to_go_but_never_elsewhere(server):
+def test_signing_in_returns_to_the_requested_page_and_never_elsewhere(server):
     wanted = server.client.get("/campaigns/abc", follow_redirects=False).headers["location"]
     assert wanted == "/sign-in?next=%2Fcampaigns%2Fabc"
     for asked, led in (
@@ -365,7 +365,7 @@ LAWS = ("fresh", "gaussian", "floored", "shared")
 @pytest.mark.slow
 @SQLITE
 @pytest.mark.parametrize("unit", ["reading", "participant"])
-def test_the_planner_says_what_the_library_says(server, console, unit):
+def test_the_planner_agrees_with_the_library(server, console, unit):
     """Laws and errors against `sottovoce.plan` on the grid of the campaign."""
     campaign = server.create(halls=4)
     asked = {"epsilon": "0.8", "distance": "2.5", "unit": unit, "participants": "60", "readings": "4", "error": "1.2"}
@@ -494,7 +494,7 @@ def test_the_planner_states_the_rule_for_counts(server, console, count):
 
 
 @SQLITE
-def test_figures_without_a_script(server, console):
+def test_the_planner_works_without_a_script(server, console):
     campaign = server.create()
     assert "Computing" in console.get(f"/campaigns/{campaign}/privacy").text
     asked = console.get(f"/campaigns/{campaign}/privacy", params={"epsilon": "1", "law": "gaussian"}).text
@@ -502,7 +502,7 @@ def test_figures_without_a_script(server, console):
     assert re.search(r'value="gaussian" checked', asked)
 
 
-def test_invitations_are_made_taken_back_and_replaced(server, console):
+def test_invitations_are_made_revoked_and_replaced(server, console):
     campaign = server.opened()
     sheet = console.post(f"/campaigns/{campaign}/invitations", count="7").text
     links = re.findall(r'<a href="(http://testserver/j/[\w-]+#sha256=\w{64})">', sheet)
@@ -603,7 +603,7 @@ def test_many_campaigns_and_invitations_come_in_pages(server, console):
     assert page.count(">not used yet<") == 10
 
 
-def test_health_in_words(server, console):
+def test_the_servers_health_is_shown_in_words(server, console):
     campaign = server.opened()
     server.crowd(campaign, 1)  # as a gateway sends them
     (token,) = server.participants(campaign, 1)

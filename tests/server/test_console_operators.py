@@ -56,7 +56,7 @@ def test_a_bad_name_adds_nobody(server, console, name):
     assert [entry["name"] for entry in listed(server)] == ["operator"]
 
 
-def test_whoever_replaces_their_own_token_stays_signed_in_here_and_nowhere_else(server, console):
+def test_an_operator_who_replaces_their_own_token_stays_signed_in_only_here(server, console):
     elsewhere = Console(server)
     answer = console.post("/operators/1/renew")
     token = shown_token(answer)
@@ -126,6 +126,6 @@ def test_operators_are_renamed_over_the_api(server, console):
     assert rename(2, OPERATOR_TOKEN, {"name": "x", "administrator": True}).status_code == 422
 
 
-def test_an_operator_that_does_not_exist_is_no_page(console):
+def test_an_operator_that_does_not_exist_has_no_page(console):
     for path in ("/operators/99/revoke", "/operators/99/renew", "/operators/99/name", "/operators/0/revoke"):
         assert console.post(path, name="x").status_code == 404, path

@@ -84,7 +84,7 @@ def test_a_mistake_is_shown_at_the_form_and_nothing_is_stored(server, console, f
     assert server.rows("campaigns") == 0
 
 
-def test_a_promise_that_cannot_be_is_shown_at_its_form(server, console):
+def test_an_impossible_promise_is_reported_at_its_form(server, console):
     campaign = console.create(**QUESTION)
     for fields in ({"epsilon": "strong"}, {"epsilon": "-1"}, {"answer": "7"}):
         page = console.post(
@@ -168,7 +168,7 @@ def test_the_cost_of_a_promise_for_answers_is_drawn(server, console):
         assert "participants" in refused.text
 
 
-def test_the_cost_is_drawn_at_the_ends_of_what_can_be_asked(server, console):
+def test_the_cost_is_drawn_for_extreme_promises(server, console):
     many = {**QUESTION, "choices-0": " | ".join(f"answer {n}" for n in range(100))}
     campaign = console.create(**many)
     for epsilon in ("0.001", "700"):

@@ -136,7 +136,7 @@ def test_a_table_without_quotas_leaves_them_in_both_formats(server, console, tex
         assert (kept["title"], kept["unit"], kept["quota"]) == (texts, "m", quota)
 
 
-def test_the_help_of_a_task_can_be_typed_translated_cleared_and_tabled(server, console):
+def test_the_help_of_a_task_can_be_typed_translated_cleared_and_put_in_a_table(server, console):
     row = {"title-0": "Main hall", "low-0": "0", "high-0": "5", "grid-0": "0,1", "help-0": "Walk it.\r\nSlowly."}
     campaign = console.create(**row)
     address, said = f"/campaigns/{campaign}/tasks", "Walk it.\nSlowly."
@@ -173,7 +173,7 @@ def test_many_tasks_go_and_come_back(server, console):
 
 
 @pytest.mark.parametrize("content", [b"PK\3\4broken", b"\xd0\xcf\x11\xe0", b"\0\1\2", b"", b"\xff\xfe", b"a,b\n1,2"])
-def test_a_file_that_is_no_table_is_refused_at_its_field(server, console, content):
+def test_a_file_that_is_not_a_table_is_refused_at_its_field(server, console, content):
     answer = upload(console, "/campaigns/new", "x.xlsx", content)
     assert answer.status_code == 422
     assert list(mistakes_of(answer.text)) in (["table"], ["title-0"])

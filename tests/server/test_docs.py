@@ -1,4 +1,4 @@
-"""The guides that the server carries: every link and every help of the console leads to a section that is there."""
+"""The guides that the server contains: every link, and every help link of the console, leads to an existing section."""
 
 import re
 

@@ -50,14 +50,14 @@ def doubt_texts(claims, effective, *, tasks=None, skew=None, converged=True):
     return {doubt["code"]: doubt["text"] for doubt in doubts(tasks or len(claims), 5, **given)}
 
 
-def test_too_few_claims():
+def test_too_few_claims_are_warned_of():
     assert doubt_texts([5, 9], [5, 9]) == {}
     assert doubt_texts([4, 9], [4, 9])["few_claims"].startswith("1 of 2 tasks has fewer than 5 claims")
     assert doubt_texts([9], [9], tasks=3)["few_claims"].startswith("2 of 3 tasks have")  # nobody reported on the others
     assert doubt_texts([1, 2], [1, 2])["few_claims"].startswith("All tasks have")
 
 
-def test_a_few_decide():
+def test_truths_decided_by_a_few_users_are_warned_of():
     assert "few_decide" not in doubt_texts([40], [4.1])
     text = doubt_texts([40, 40, 100], [3.9, 40, 2.5])["few_decide"]
     assert "2 tasks" in text
@@ -77,5 +77,5 @@ def test_one_lopsided_task_is_enough():
     assert alone["suspicious_crowd"].startswith("In one task, mean")
 
 
-def test_what_has_not_settled_says_so():
+def test_results_that_have_not_converged_say_so():
     assert "not_converged" in doubt_texts([9], [9], converged=False)

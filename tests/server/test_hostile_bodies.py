@@ -76,7 +76,7 @@ def test_large_bodies_are_not_read(send):
 
 
 @pytest.mark.slow
-def test_rights_are_asked_before_a_body_is_read(send):
+def test_permissions_are_checked_before_a_body_is_read(send):
     answer = send.server.client.post(
         "/api/campaigns", content=b"[" * 1_000_000, headers={"Content-Type": "application/json"}
     )

@@ -179,7 +179,7 @@ def test_known_truths_of_tasks_without_claims_wait(server):
         ({"hall-0": 20, "hall-1": -0.1}, "from 0 to 100"),
     ],
 )
-def test_known_truths_that_cannot_be_are_refused_whole(server, known, words):
+def test_impossible_known_truths_are_refused_as_a_whole(server, known, words):
     campaign = server.opened(known={"hall-1": 30})
     answer = set_known(server, campaign, known)
     assert answer.status_code in (400, 422)
@@ -197,7 +197,7 @@ def test_other_operators_cannot_see_them(server):
 
 
 @SQLITE
-def test_tasks_that_go_take_their_truth_with_them_and_versions_keep_it(server):
+def test_removed_tasks_lose_their_known_truths_and_new_versions_keep_them(server):
     campaign = server.create(known={"hall-0": 20, "hall-2": 30})
     task = {"id": "hall-0", "low": 0, "high": 100, "grid": 0.1}
     address = f"/api/campaigns/{campaign}"
@@ -259,7 +259,7 @@ def test_the_console_takes_those_of_many_tasks_as_a_table(server):
 
 
 @SQLITE
-def test_they_are_stored_in_one_place(server):
+def test_known_truths_are_stored_in_one_place(server):
     """A truth that nobody else could have written is nowhere else in the database."""
     measured(server, known={"hall-0": "17.123456789"})
     with server.state.engine.connect() as connection:

@@ -134,7 +134,7 @@ def test_a_bad_draft_is_refused_by_name(server):
 
 
 def test_a_campaign_has_a_limited_number_of_grids(server):
-    """Each has a promise of its own: 3,000 of them held a page up for minutes."""
+    """Each has its own promise: 3,000 of them delayed a page for minutes."""
     tasks = [{"id": f"t{n}", "low": 0, "high": 100, "grid": f"{0.001 + n / 10_000:.4f}"} for n in range(101)]
     answer = server.client.post("/api/campaigns", json=campaign_body(tasks=tasks), headers=server.operator)
     assert (answer.status_code, answer.json()["code"]) == (422, "bad_manifest")

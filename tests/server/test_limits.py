@@ -28,7 +28,7 @@ def test_an_address_that_asks_too_often_has_to_wait(start_local):
     assert [answer.status_code for answer in answers] == [404] * 10 + [429] * 2
     assert answers[-1].json()["code"] == "rate_limited"
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 7
-    assert server.client.get("/healthz").status_code == 200  # whoever watches the server is not counted
+    assert server.client.get("/healthz").status_code == 200  # monitoring is not counted
 
 
 @whatever_the_database
@@ -53,7 +53,7 @@ def test_buckets_fill_again():
 
 
 @whatever_the_database
-def test_an_ipv6_subscriber_is_one_address_and_an_ipv4_address_in_ipv6_clothes_is_its_own(start_local):
+def test_an_ipv6_subscriber_is_one_address_and_each_mapped_ipv4_address_is_its_own(start_local):
     """With ``--host ::`` every IPv4 address arrives as ::ffff:a.b.c.d, all of them in one /64."""
     app = start_local(address_rate=2).client.app
 
@@ -77,7 +77,7 @@ def test_a_tokens_limit_does_not_depend_on_how_its_header_is_spelled(start_local
 
 
 @whatever_the_database
-def test_of_strangers_only_little_is_read(server):
+def test_little_is_read_from_strangers(server):
     """Secrets have a few hundred characters, so there is no need to read more before somebody is known."""
     for path, kind in (
         ("/api/enrolments", "application/json"),
@@ -103,7 +103,7 @@ def test_every_answer_has_its_headers(server):
 
 
 @whatever_the_database
-def test_what_is_nowhere_and_what_is_not_allowed_are_problems(server):
+def test_unknown_addresses_and_methods_are_problems(server):
     answer = server.client.get("/nowhere")
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
     answer = server.client.put("/api/campaigns", headers=server.operator)

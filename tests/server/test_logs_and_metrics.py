@@ -34,7 +34,7 @@ def test_figures_are_counted_by_route_and_not_by_address(server):
 
 @pytest.mark.slow
 @whatever_the_database
-def test_what_strangers_invent_is_not_kept(server, caplog):
+def test_names_that_strangers_invent_are_not_kept(server, caplog):
     """Neither figures nor logs nor caches grow with unknown names and methods."""
     known = len(list(server.state.metrics.registry.collect()))
     with caplog.at_level(logging.DEBUG, logger="sottovoce"):

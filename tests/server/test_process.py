@@ -104,7 +104,7 @@ def check_all_present_once(server, campaign, senders):
 
 
 @pytest.mark.slow
-def test_what_is_under_way_is_stored_before_the_end(running_server):
+def test_reports_on_the_way_are_stored_before_the_server_stops(running_server):
     """Asked to stop in mid-stream; what happens when it is killed is among the bad days."""
     server = running_server()
     campaign = server.opened()
@@ -119,7 +119,7 @@ def test_what_is_under_way_is_stored_before_the_end(running_server):
 
 @pytest.mark.slow
 @whatever_the_database
-def test_clients_that_do_not_come_to_the_point_are_cut_off(running_server):
+def test_clients_that_do_not_finish_a_request_are_cut_off(running_server):
     server = running_server(SOTTOVOCE_IDLE_SECONDS="0.5", SOTTOVOCE_BODY_SECONDS="0.5")
     address = ("127.0.0.1", server.port)
     for said in (b"", b"GET /healthz HTTP/1.1\r\nHost:"):
@@ -138,7 +138,7 @@ def test_clients_that_do_not_come_to_the_point_are_cut_off(running_server):
 
 @pytest.mark.slow
 @whatever_the_database
-def test_https_by_options(running_server, tmp_path):
+def test_https_is_set_up_by_options(running_server, tmp_path):
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost",
          "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"],

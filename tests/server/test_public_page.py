@@ -156,7 +156,7 @@ def test_plots_are_described_in_words_and_pages_hold_nothing_that_the_policy_for
     assert "unsafe" not in policy
 
 
-def test_what_operators_wrote_is_text(shared):
+def test_texts_by_operators_are_shown_as_text(shared):
     nasty = '<script>alert(1)</script><img src=x onerror="alert(2)">'
     campaign = shared.opened(
         title=nasty, asked_by=f"{nasty}", purpose=f"{nasty}\n{nasty}",
@@ -180,7 +180,7 @@ def test_what_is_not_there_is_explained_kindly(shared, address):
     assert "There is no" in answer.text or "Not found" in answer.text
 
 
-def test_a_draft_looks_like_nothing_at_all(shared):
+def test_a_draft_looks_like_a_campaign_that_does_not_exist(shared):
     title = "A secret plan of ours"
     draft = shared.client.get(f"/c/{shared.create(title=title)}")
     assert draft.text == shared.client.get("/c/nothing").text
@@ -438,7 +438,7 @@ def test_texts_of_the_campaign_are_in_that_language_where_it_has_them(shared):
 
 
 @pytest.mark.parametrize("asked", ["lang=xx", "lang=", "lang=de&lang=zz", "lang=%00", "lang=" + "d" * 5000])
-def test_languages_that_there_are_not_are_no_mistake(shared, campaign, asked):
+def test_unknown_languages_are_not_an_error(shared, campaign, asked):
     assert (
         shared.client.get(f"/c/{campaign}?{asked}", headers={"Accept-Language": b"\xe9;q=9,*;q=x,,"}).status_code == 200
     )

@@ -82,7 +82,7 @@ def test_noise_may_carry_a_value_far_out(server, campaign):
     assert server.report(campaign, token, server.body(campaign, [2**62, -(2**62), -1])).status_code == 201
 
 
-def test_a_closed_campaign_takes_nothing_new_but_knows_what_it_has(server, campaign):
+def test_a_closed_campaign_accepts_nothing_new_but_confirms_what_it_has(server, campaign):
     early, late = server.participants(campaign, 2)
     body = server.body(campaign, [1, 2, 3])
     server.report(campaign, early, body)
@@ -92,7 +92,7 @@ def test_a_closed_campaign_takes_nothing_new_but_knows_what_it_has(server, campa
     assert (answer.status_code, answer.json()["code"]) == (409, "campaign_not_open")
 
 
-def test_a_full_task_takes_no_more_but_the_report_counts(server):
+def test_a_full_task_accepts_no_more_but_the_report_counts(server):
     tasks = [
         {"id": "hall-0", "low": 0, "high": 9, "grid": 1, "quota": 1},
         {"id": "hall-1", "low": 0, "high": 9, "grid": 1},
@@ -143,7 +143,7 @@ def test_a_batch_gets_a_verdict_for_each_report(server, campaign):
     assert server.rows("readings") == 5
 
 
-def test_a_token_that_nobody_has_is_refused_with_what_a_participant_can_do(server, campaign):
+def test_an_unknown_token_is_refused_with_what_a_participant_can_do(server, campaign):
     stranger = bearer("nobody-at-all-0123456789")
     for answer in (
         server.client.post(f"/api/campaigns/{campaign}/reports", json=server.body(campaign, [1]), headers=stranger),
@@ -211,7 +211,7 @@ def test_the_fast_parser_and_the_strict_one_agree(values, canonical):
     ],
     ids=["float", "bool", "large", "text", "twice", "repeated", "long", "empty", "hash", "uuid", "key", "space"],
 )
-def test_the_short_cut_takes_nothing_that_is_not_canonical_and_right(spoil):
+def test_the_fast_path_accepts_only_canonical_and_valid_reports(spoil):
     good = (
         '{"manifest_sha256":"' + "f" * 64 + '","readings":[{"task":"a","value":1},{"task":"b","value":-2}],'
         '"report_id":"00000000-0000-4000-8000-000000000000"}'

@@ -114,7 +114,7 @@ def test_results_that_were_stored_without_a_column_are_still_shown(server, campa
 
 
 @pytest.mark.slow
-def test_all_that_results_say_is_described(server, campaign):
+def test_everything_in_results_is_described(server, campaign):
     results = server.results(campaign)
     schemas = server.client.get("/api/openapi.json").json()["components"]["schemas"]
     assert set(results) == set(schemas["Results"]["properties"])

@@ -159,7 +159,7 @@ def test_the_operator_can_pin_the_method(server, campaign, tmp_path):
     assert [entry["truth"] for entry in server.results(campaign)["results"]] == pytest.approx(expected.truths_.tolist())
 
 
-def test_results_as_files(server, campaign):
+def test_results_can_be_downloaded_as_files(server, campaign):
     server.crowd(campaign, 5)
     server.recompute()
     address = f"/api/campaigns/{campaign}/results"

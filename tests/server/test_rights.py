@@ -21,7 +21,7 @@ def second(server):
     return made.json()
 
 
-def test_an_operator_sees_no_others_campaigns(server, second):
+def test_an_operator_does_not_see_the_campaigns_of_others(server, second):
     campaign = server.opened()
     other = bearer(second["token"])
     assert server.client.get("/api/campaigns", headers=other).json() == {"campaigns": []}
@@ -126,7 +126,7 @@ def test_a_token_that_was_revoked_stays_void_even_if_its_operator_gets_a_new_one
     assert restarting.ask(FIRST, started_with=FIRST).status_code == 401
 
 
-def test_whoever_lost_all_tokens_gets_in_with_a_new_one_in_the_environment(restarting):
+def test_an_operator_who_lost_all_tokens_gets_in_with_one_from_the_environment(restarting):
     restarting.ask(FIRST, "POST", "/api/operators/1/rotate", started_with=FIRST)
     me = restarting.ask(ANOTHER, started_with=ANOTHER).json()
     assert (me["id"], me["administrator"]) == (2, True)

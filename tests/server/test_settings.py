@@ -71,7 +71,7 @@ def test_a_token_that_could_be_guessed_or_not_be_sent_is_refused(token):
     ],
     ids=["kind", "memory", "folder", "unreachable", "level", "tls"],
 )
-def test_serve_tells_mistakes_in_one_sentence(arguments, words, tmp_path):
+def test_serve_reports_mistakes_in_one_sentence(arguments, words, tmp_path):
     done = run_process("serve", "--port", "0", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert words in " ".join(done.stderr.split())

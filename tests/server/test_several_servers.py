@@ -1,4 +1,5 @@
-"""Several servers on one PostgreSQL: whatever two of them do at the same moment, it is as if one had come first.
+"""Several servers on one PostgreSQL: whatever two of them do at the same moment, the outcome is as if one had come
+first.
 
 In each test one process is in the middle of a transaction when another one begins: the first has done its work and not
 committed it yet. The second must wait or see what the first did; it must not act on what was true before.
@@ -365,7 +366,7 @@ def test_jobs_that_fail_are_left_to_another_process(engine):
     second.release()
 
 
-def test_a_process_that_stands_still_gives_its_locks_back(engine, opened, monkeypatch):
+def test_a_process_that_is_stopped_gives_up_its_locks(engine, opened, monkeypatch):
     """Stopped in the middle of a transaction, as by a debugger or a machine that was put to sleep."""
     monkeypatch.setattr("sottovoce.server.storage.engine._LEAVE_LOCKS_AFTER", "100ms")
     with engine.execution_options(write=True).connect() as stopped, ThreadPoolExecutor(1) as elsewhere:

@@ -95,7 +95,7 @@ def test_results_and_claims_of_a_campaign_are_harmless(server):
     ],
     ids=["digits", "superscript", "giant cell", "giant header"],
 )
-def test_a_table_that_is_none_is_refused_in_few_words(table, message):
+def test_a_file_that_is_not_a_table_is_refused_briefly(table, message):
     with pytest.raises(sv.errors.SottovoceError, match=message) as refusal:
         read_tasks("the table", table)
     assert len(str(refusal.value)) < 400

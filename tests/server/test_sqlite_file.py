@@ -52,7 +52,7 @@ def test_a_file_that_others_could_read_is_made_private(usual_umask, start_local,
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])
-def test_what_is_no_file_is_left_as_it_is(server_database, tmp_path, make):
+def test_what_is_not_a_regular_file_is_left_as_it_is(server_database, tmp_path, make):
     """Least of all are its permissions changed: think of /dev/null, and a server that root starts."""
     place = tmp_path / "campaigns.db"
     make(place)

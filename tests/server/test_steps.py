@@ -70,7 +70,7 @@ def test_no_combination_of_published_means_is_about_fewer_claims_than_a_step(lea
             assert smallest_combination(task.published) >= least, seed
 
 
-def test_to_count_changes_would_not_do():
+def test_counting_changes_would_not_be_enough():
     """Six changes against the last version; against the first one, a single claim."""
     assert smallest_combination([{1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {2, 3, 4, 5}]) == 1
     task = OneTask(5)

@@ -174,7 +174,7 @@ def test_typed_rows_have_the_columns_of_their_tables(kind, table):
 
 
 def with_writer(engine, use, **options):
-    """Use a writer on an event loop of its own."""
+    """Use a writer on its own event loop."""
 
     async def main():
         chosen = {"rows": 5_000, "milliseconds": 20, "waiting": 1_000} | options
@@ -185,7 +185,7 @@ def with_writer(engine, use, **options):
         finally:
             await writer.close()
 
-    # In a thread of its own: the tests in a browser may have left an event loop in this one.
+    # In a separate thread: the tests in a browser may have left an event loop in this one.
     with ThreadPoolExecutor(1) as elsewhere:
         return elsewhere.submit(asyncio.run, main()).result()
 

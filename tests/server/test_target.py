@@ -61,13 +61,13 @@ def test_the_target_can_be_changed_at_any_time_and_is_no_part_of_the_manifest(se
 
 
 @SQLITE
-def test_methods_without_a_target_say_none(server):
+def test_methods_without_a_target_have_none(server):
     campaign = rated(server, target="mean", method="median")
     assert server.results(campaign)["target"] is None
 
 
 @SQLITE
-def test_a_target_that_there_is_not_is_refused(server):
+def test_an_unknown_target_is_refused(server):
     answer = server.client.patch(f"/api/campaigns/{server.create()}", json={"target": "mode"}, headers=server.operator)
     assert (answer.status_code, answer.json()["code"]) == (422, "bad_request")
     assert "'value' or 'mean'" in answer.json()["detail"]

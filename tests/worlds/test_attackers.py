@@ -12,7 +12,7 @@ LAW = sv.FreshVariance(rate=0.5)  # deviation √2
 
 
 def lies_of(attacked, offset):
-    """Which users send exactly the bare lie."""
+    """Which users send exactly the lie, without noise."""
     lie = WORLD.truths[WORLD.claims.objects] + offset * np.sqrt(2)
     exact = np.isclose(attacked.claims.values, lie, rtol=0, atol=1e-12)
     return np.bincount(WORLD.claims.users, exact) == WORLD.claims.claims_per_user

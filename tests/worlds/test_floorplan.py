@@ -133,7 +133,7 @@ def test_published_pair_is_read_and_repeats_count_as_their_mean(tmp_path):
     assert world.error_variances == pytest.approx([0.02, 0.09])
 
 
-def test_a_heading_is_no_claim(tmp_path):
+def test_a_heading_is_not_a_claim(tmp_path):
     world = published(tmp_path, [("segment", "metres", "user"), (1, 5.0, 1)], [("segment", "metres"), (1, 4.0)])
     assert list(world.claims) == [(1, 1, 5.0)]
 

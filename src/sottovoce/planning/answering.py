@@ -1,8 +1,8 @@
 """Answer a few tasks, not all: at the level of a participant, all answers share one budget of ε.
 
 A device that answers m of n tasks, drawn without looking at its readings, splits a promise into m parts instead of n.
-Each task then has fewer answers, but each says more: what the crowd learns about a task grows with m·I(m), where I(m)
-is the Fisher information of one answer whose noise keeps the promise for m of them.
+Each task then has fewer answers, but each is more informative: what the crowd learns about a task grows with m·I(m),
+where I(m) is the Fisher information of one answer whose noise keeps the promise for m of them.
 """
 
 import math
@@ -16,16 +16,16 @@ _STEP = 1.25  # between the numbers that are tried; the best one is broad
 
 @dataclass(frozen=True)
 class Answering:
-    """How many of its tasks a device should answer; ``gain`` is the error of answering all over that of these."""
+    """How many of its tasks a device should answer; ``gain`` is the error with all, over the error with these."""
 
     answer: int
     gain: float
 
 
 def best_answering(information: Callable[[int], float], tasks: int, tried: Iterable[int] | None = None) -> Answering:
-    """The number of tasks to answer, given the information of one answer if this many are given.
+    """How many tasks to answer, where ``information(m)`` is that of one answer if m tasks are answered.
 
-    ``tried`` are the numbers to compare with all tasks, where each takes long.
+    ``tried`` are the numbers to compare with all tasks, if each comparison takes long.
 
     >>> best_answering(lambda m: math.tanh(1.0 / m / 2) ** 2, 30).answer  # comparisons with two levels, ε = 1
     1
@@ -38,13 +38,13 @@ def best_answering(information: Callable[[int], float], tasks: int, tried: Itera
             continue
     if tasks not in totals:
         raise BadParameter(f"tasks {tasks}: no noise keeps the promise for all of them; ask for a larger epsilon")
-    # Of numbers that are equally good, the largest: everybody is asked as much as they can usefully answer.
+    # Among equally good numbers, the largest: everybody answers as much as is useful.
     best = max(totals, key=lambda count: (totals[count] * (1 + 1e-9 * (count == tasks)), count))
     return Answering(best, math.sqrt(totals[best] / totals[tasks]))
 
 
 def candidates(tasks: int) -> list[int]:
-    """All small numbers, then ever fewer, and all tasks."""
+    """All small numbers, then increasingly sparse ones, and the number of all tasks."""
     found, count = [], 1
     while count < tasks:
         found.append(count)

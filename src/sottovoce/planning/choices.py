@@ -4,7 +4,7 @@ What an answer is worth is how clearly it separates the true choice from another
 names the truth and not the other, and b the chance of the reverse, the difference of their votes has mean a - b and
 variance a + b - (a - b)², so an answer adds (a - b)² / (a + b - (a - b)²) to the squared signal-to-noise ratio. This
 chooses the size of sets and how many questions to answer; the errors themselves are simulated, in a crowd whose users
-are right as often as those of a pilot, where there is one.
+are right as often as those of the pilot, if there is one.
 """
 
 import math
@@ -29,12 +29,12 @@ from sottovoce.worlds import choice_crowd
 MOST_CHOICES = 100  # of a question
 WORLDS = 40
 _ANSWERS_PER_WORLD = 200_000
-_OTHER_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the one that is asked for
+_OTHER_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the requested one
 _KEPT = 256
-_MOST_TRIED = 100  # answers, of all numbers for which the ε of one is searched for
+_MOST_TRIED = 100  # answers: for a larger number the ε of one answer is not searched for
 _PRECISION = 1e-5  # of that search
-_ROUNDS = 2  # the best size follows from the ε of one answer, and this, a little, from the size
-_NEAR = 1.03  # the number of participants is found up to this factor
+_ROUNDS = 2  # the best size depends on the ε of one answer, which depends slightly on the size
+_NEAR = 1.03  # the number of participants is exact up to this factor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +49,9 @@ class ChoicePlan(PromisePlan):
     quality: "AnswerQuality"
 
     def summary(self) -> dict[str, Any]:
-        said = {**super().summary(), "size": self.law.cells_reported}
-        del said["quality"]
-        return said | {"right": self.quality.mean, "right_source": self.quality.source}
+        plain = {**super().summary(), "size": self.law.cells_reported}
+        del plain["quality"]
+        return plain | {"right": self.quality.mean, "right_source": self.quality.source}
 
     def sentence(self) -> str:
         return self.guarantee.sentence(delta=self.delta)
@@ -59,7 +59,7 @@ class ChoicePlan(PromisePlan):
 
 @dataclass(frozen=True)
 class AnswerQuality:
-    """How often participants are right before any noise: the mean, and the beta law if it is not the usual one."""
+    """How often participants are right before any noise: the mean, and the beta distribution if it is not the usual."""
 
     mean: float
     law: tuple[float, float] | None = None
@@ -68,8 +68,7 @@ class AnswerQuality:
     def of(cls, choices: int, pilot: Claims | None) -> "AnswerQuality":
         """The quality of the crowd in a pilot, or the usual one.
 
-        Where the pilot has another number of choices, users are as far along the way from guessing to certainty as in
-        the pilot.
+        If the pilot has another number of choices, users are assumed to be equally far between guessing and certainty.
         """
         if pilot is None:
             return cls((1 + 1 / choices) / 2)
@@ -90,7 +89,7 @@ class AnswerQuality:
 
 
 def _are_readings(pilot: Claims, choices: int) -> bool:
-    """Whether values that were read as choices are readings: a law for numbers hid them, or many have fractions."""
+    """Whether values read as choices are really numbers: with the noise of numbers, or too many and with fractions."""
     if pilot.noise is not None and "choice" not in parse_law(pilot.noise).kinds:
         return True
     try:
@@ -115,9 +114,9 @@ def plan_choices(
 ) -> ChoicePlan:
     """Randomised response that promises ε for any two answers, to ``readings`` questions with this many choices.
 
-    Where the promise is for a participant, ``delta`` is the probability with which it may fail; answers may then be
-    more exact. ``error`` is a target share of wrong results: the plan then says how many participants are needed for
-    it. ``pilot`` are answers to similar questions, which show how often participants are right.
+    Where the promise is for a participant, ``delta`` is the probability with which it may fail, which allows more
+    accurate answers. ``error`` is a target share of wrong results: the plan then includes how many participants are
+    needed for it. ``pilot`` holds answers to similar questions, which show how often participants are right.
 
     >>> planned = plan_choices(1.0, choices=10, simulations=0)
     >>> str(planned.law)
@@ -193,14 +192,14 @@ def choice_trade_off(
 def worth(law: AnswerLaw, choices: int, right: float | None = None) -> float:
     """What one answer adds to the squared signal-to-noise ratio between the truth and another choice.
 
-    Of a user who is right with this chance; by default that of the mean user in the usual crowd.
+    ``right`` is the chance that the user is right; by default that of the average user in the usual crowd.
 
     >>> round(worth(Response(1.0), choices=2, right=0.75), 4)
     0.0564
     """
     right = AnswerQuality.of(choices, None).mean if right is None else right
     channel, size = law.channel(choices), law.cells_reported
-    # The chances that a report names one choice and not another given one: who reports holds the one, the other, or a
+    # The chances that a report names one choice and not another given one, if the user holds the one, the other, or a
     # third choice.
     first = channel.hit * (choices - size) / (choices - 1)
     second = (1 - channel.hit) * size / (choices - 1)
@@ -216,7 +215,7 @@ def worth(law: AnswerLaw, choices: int, right: float | None = None) -> float:
 
 
 def _best_law(epsilon: float, delta: float, choices: int, answers: int, quality: AnswerQuality) -> Response:
-    """Sets of the best size, whose promise for this many answers is (ε, δ)."""
+    """Sets of the best size, with the promise (ε, δ) for this many answers."""
 
     def best(each: float) -> Response:
         laws = (Response(each, size) for size in range(1, choices // 2 + 1))
@@ -232,7 +231,7 @@ def _best_law(epsilon: float, delta: float, choices: int, answers: int, quality:
 
 @lru_cache(_KEPT)
 def _law_of_size(size: int, epsilon: float, delta: float, choices: int, answers: int) -> Response:
-    """Sets of this size with the largest ε, a short number, so that the certified δ of all answers is at most this."""
+    """Sets of this size with the largest ε (a short number) whose certified δ for all answers is small enough."""
 
     def keeps(each: float) -> bool:
         promise = Response(each, size).guarantee(choices, answers, "participant")
@@ -252,9 +251,9 @@ def _simulate(
     law: AnswerLaw, choices: int, readings: int, participants: int, answer: int | None, simulations: int, seed: int,
     quality: AnswerQuality,
 ) -> Simulated:  # fmt: skip
-    """The share of questions that the crowd gets wrong; one that nobody answered is guessed."""
+    """The share of questions that the crowd gets wrong; a question that nobody answered is guessed."""
     questions = max(1, min(readings, _ANSWERS_PER_WORLD // participants))
-    if answer is not None:  # in a smaller world, as many answers to each question
+    if answer is not None:  # a smaller world with the same number of answers to each question
         fewer = max(1, answer * questions // readings)
         answer, questions = fewer, round(readings * fewer / answer)
     errors = []
@@ -271,7 +270,7 @@ def _simulate(
 
 
 def _needed(simulated: Any, error: float) -> int:
-    """About how many people get no more than this share wrong: doubled until they do, then between."""
+    """About how many people get at most this share wrong: doubled until they do, then by bisection."""
     low, high = 0, 1
     while simulated(high).mean > error:
         low, high = high, 2 * high

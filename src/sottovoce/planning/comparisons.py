@@ -1,4 +1,4 @@
-"""A promise for the whole range: what comparisons cost, beside noise as wide as the range."""
+"""A promise for the whole range, kept by comparisons: the error to expect of them."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from sottovoce.privacy.laws import AnswerLaw, Response, Unit
 from sottovoce.privacy.parameters import check_range
 from sottovoce.worlds.sequential import SequentialCrowd
 
-_FEW = 2  # times the answers that nine searches of ten take: with fewer participants the error cannot be planned
+_FEW = 2  # times the answers that nine out of ten searches need: with fewer participants the error cannot be planned
 _SIMULATED_ANSWERS = 20_000
 _LEAST_OBJECTS, _MOST_OBJECTS = 8, 60
 SPREADS_PER_RANGE = 50  # where nothing is known about the quality of readings
@@ -31,14 +31,14 @@ class ComparisonPlan(PromisePlan):
     guarantee: AnswerGuarantee
     predicted_error: float
     levels: int
-    participants_to_find: int  # who find the truth within a reading's error, in nine out of ten campaigns (n90)
+    participants_to_find: int  # to find the truth within a reading's error in nine out of ten campaigns (n90)
     enough: bool  # whether there are twice as many
 
     def sentence(self) -> str:
         return self.guarantee.sentence(delta=self.delta, compared=True)
 
     def warning(self, participants: int) -> str | None:
-        """What to say where there are too few participants."""
+        """A warning if there are too few participants."""
         if self.enough:
             return None
         return (
@@ -102,8 +102,8 @@ def plan_comparisons(
 def _answering(epsilon: float, error_rate: float, width: float, readings: int, participants: int) -> dict[str, Any]:
     """How many of its tasks a device should answer, with what noise, and what that gains.
 
-    The number with the smallest error where there are enough answers to each task for the error to be as expected. If
-    there are too few whatever the number, the one that lacks least.
+    This is the number with the smallest error among those with enough answers to each task for the expected error. If
+    there are too few with any number, it is the number that comes closest.
     """
 
     def crowd(count: int) -> tuple[float, float]:
@@ -114,13 +114,13 @@ def _answering(epsilon: float, error_rate: float, width: float, readings: int, p
         each, people = crowd(count)
         return expected_crowd_deviation(each, error_rate, width, people)
 
-    def lack(count: int) -> float:
+    def shortage(count: int) -> float:
         each, people = crowd(count)
         return _FEW * answers_to_find(each, width * math.sqrt(error_rate))[1] / people
 
     numbers = candidates(readings)
-    enough = [count for count in numbers if lack(count) <= 1]
-    best = min(enough, key=error_of) if enough else min(numbers, key=lack)
+    enough = [count for count in numbers if shortage(count) <= 1]
+    best = min(enough, key=error_of) if enough else min(numbers, key=shortage)
     noise = str(Response(crowd(best)[0]))
     return {"answer": best, "answer_noise": noise, "answer_gain": error_of(readings) / error_of(best)}
 

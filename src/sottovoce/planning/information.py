@@ -1,7 +1,7 @@
 """How much one participant contributes to a truth: the Fisher information (I) of their noisy reading.
 
 With S participants whose qualities are known, the mean absolute error of a truth is √(2/π) / √(S·I). An estimator that
-has to learn the qualities comes close to it.
+has to estimate the qualities comes close to it.
 """
 
 import math
@@ -11,12 +11,12 @@ from sottovoce.privacy.laws import NoiseLaw
 
 
 def predicted_error(law: NoiseLaw, error_rate: float, participants: int) -> float:
-    """Mean absolute error of the truth of a task that everybody reads once, by information."""
+    """Mean absolute error of the truth of a task that everybody reads once, from the information."""
     return math.sqrt(2 / math.pi / (participants * information(law, error_rate)))
 
 
 def participants_for(law: NoiseLaw, error_rate: float, error: float) -> int:
-    """How many participants are needed to reach an error, by information."""
+    """How many participants are needed to reach an error, from the information."""
     return math.ceil(2 / math.pi / (error**2 * information(law, error_rate)))
 
 

@@ -1,6 +1,6 @@
 """The noise of a plan: the least that keeps a promise on the grids of a campaign, rounded for a manifest.
 
-The result is checked again, in its text form and by the figures that devices rely on, before anybody sees it.
+The result is checked again before it is shown: in its text form, and with the figures that devices rely on.
 """
 
 import math
@@ -32,7 +32,7 @@ def noise_for(
     unit: Unit,
     grids: tuple[float, ...] = (),
 ) -> NoiseLaw:
-    """The least noise of this kind that keeps the promise on every grid; without one, for continuous noise.
+    """The least noise of this kind that keeps the promise on every grid; without grids, the noise is continuous.
 
     >>> from sottovoce.privacy.laws import Gaussian
     >>> str(noise_for(Gaussian, 1.0, 1e-5, 1.0, 30, "reading", (0.1,)))

@@ -21,10 +21,10 @@ from sottovoce.privacy.least_noise import check_asked
 from sottovoce.worlds import synthetic
 
 _ANY_NUMBER = 10**9  # more readings than anybody makes
-_LARGEST = 1e50  # fourth powers and their inverses are finite
+_LARGEST = 1e50  # its fourth power and the inverse of that are finite
 _MOST_PARTICIPANTS, _MOST_SIMULATED = 10**9, 10**6
 _LEAST_WORLDS, _WORLDS = 8, 40  # where their number is not given
-_WIDE = 0.1  # there are enough worlds when the interval reaches no further than this share of the mean
+_WIDE = 0.1  # there are enough worlds when the interval reaches no further from the mean than this share of it
 _CLAIMS_PER_WORLD = 200_000
 
 
@@ -52,7 +52,7 @@ class Plans(Sequence[NoisePlan]):
     plans: tuple[NoisePlan, ...]
     error_rate: float
     error_rate_source: str
-    left_out: dict[str, str]  # kinds of noise that cannot keep the promise, and why
+    left_out: dict[str, str]  # kinds of noise that cannot keep the promise, with the reasons
 
     def __len__(self) -> int:
         return len(self.plans)
@@ -89,12 +89,12 @@ def plan(
     readings, participants
         Readings per participant, and how many participants measure each object.
     error
-        A target error: the plans then say how many participants are needed for it.
+        A target error: the plans then include how many participants are needed for it.
     error_rate, pilot
         Quality of the raw readings, as the rate λ1 of their error variances; or claims to estimate it from.
         Without either, errors of readings are assumed to have a mean variance of half the squared distance.
     simulations
-        Simulated worlds per law; 0 for none. By default as many as show the error to within a tenth, 8 to 40.
+        Simulated worlds per law; 0 for none. By default 8 to 40, until the error is known to within a tenth.
 
     >>> plans = plan(epsilon=1, delta=1e-5, distance=1.0, readings=30, participants=150, simulations=0)
     >>> str(plans[0].law), plans[0].delta, plans[0].mean_variance
@@ -180,7 +180,7 @@ def _answering(
     def noise(count: int) -> NoiseLaw:
         return noise_for(kind, epsilon, delta, distance, count, "participant", grids)
 
-    # Without a pure ε, each number is a search of its own; what such noise can gain, it gains with a single answer.
+    # Without a pure ε each number needs its own search; whatever such noise gains, it gains with a single answer.
     tried = None if kind.is_pure else {1}
     best = best_answering(lambda count: information(noise(count), rate), readings, tried)
     return {"answer": best.answer, "answer_noise": str(noise(best.answer)), "answer_gain": best.gain}
@@ -218,7 +218,7 @@ def _grids(grid: float | Sequence[float] | None) -> tuple[float, ...]:
 def estimate_error_rate(pilot: Claims) -> float:
     """Rate λ1 of the error variances, from claims that several users make about the same objects.
 
-    One over the variance of claims around their object's mean, minus that of the noise if the claims have any.
+    It is 1 over the variance of claims around their object's mean, minus that of their noise if they have any.
     """
     if pilot.kind != "number":
         raise BadParameter(
@@ -234,8 +234,8 @@ def estimate_error_rate(pilot: Claims) -> float:
         variance -= parse_noise_law(pilot.noise).mean_variance
     if variance <= 0:
         raise SottovoceError(
-            f"pilot: its claims do not differ{f' by more than their noise ({pilot.noise})' if pilot.noise else ''}: "
-            "they show nothing about quality; give error_rate (--error-rate) instead"
+            f"pilot: its claims do not differ{f' by more than their noise ({pilot.noise})' if pilot.noise else ''}, "
+            "so they show nothing about quality; give error_rate (--error-rate) instead"
         )
     return 1 / variance
 

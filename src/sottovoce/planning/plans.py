@@ -1,4 +1,4 @@
-"""What every plan says: a law that keeps a promise, the error to expect, and how many tasks a device should answer."""
+"""What every plan contains: a law that keeps a promise, the error to expect, and how many tasks to answer."""
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields
@@ -14,7 +14,7 @@ _MOST_WORLDS = 10_000
 
 
 def check_simulations(simulations: int | None, seed: int) -> None:
-    """Refuse a number of simulated worlds, or their seed, that cannot be used; None lets the plan choose the number."""
+    """Refuse an invalid number of simulated worlds, or an invalid seed; with None the planner chooses the number."""
     if simulations is not None and not 0 <= simulations <= _MOST_WORLDS:
         raise BadParameter(
             f"simulations {simulations}: it must be a whole number from 0 to {_MOST_WORLDS:,}; 40 is typical"
@@ -27,17 +27,17 @@ def check_pilot(pilot: Claims) -> None:
     """Refuse claims that cannot show how accurate users are."""
     if not (pilot.claims_per_object > 1).any():
         raise BadParameter(
-            "pilot: no object has two claims: quality is estimated from claims of several users about the same object; "
+            "pilot: no object has two claims, but quality is estimated from several claims about the same object; "
             "add claims"
         )
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """The error in simulated worlds, with a 95% interval: of numbers the mean absolute error, of choices the wrong
-    share.
+    """The error in simulated worlds, with a 95% interval: for numbers the mean absolute error, for choices the share of
+    wrong results.
 
-    ``method`` is the method that found the truths there.
+    ``method`` is the method that estimated the truths.
     """
 
     method: str
@@ -56,9 +56,9 @@ class PromisePlan(ABC):
     delta: float = 0.0
     simulated_error: Simulated | None
     participants_needed: int | None = None
-    answer: int | None = None  # how many of its tasks a device should answer, at the level of a participant
+    answer: int | None = None  # how many of its tasks a device should answer, if a participant is protected
     answer_noise: str | None = None  # the noise if it answers this many
-    answer_gain: float | None = None  # the error of answering all over that of answering these
+    answer_gain: float | None = None  # the error if it answers all, over that if it answers this many
 
     @abstractmethod
     def sentence(self) -> str:

@@ -1,7 +1,7 @@
-"""What a law of randomised answers promises: figures that are never too small, without NumPy.
+"""What a law for answers guarantees: figures that are never too small, computed without NumPy.
 
-Neighbours are two sets of answers of one participant. At the level of a *reading* one answer becomes any other; at the
-level of a *participant* all of them may. There is no distance: the promise holds for any two answers.
+Neighbours are two sets of answers of one participant. At the level of a *reading*, one answer may change to any other;
+at the level of a *participant*, all of them may. There is no distance: the guarantee holds for any two answers.
 """
 
 import math
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from sottovoce.privacy.profiles import Profile
 
 MOST_ANSWERS = 10_000
-_LARGEST_LOSS = 10**7  # an ε above this promises nothing, and is not computed
-_MANY = 60  # answers under one draw: more of them are not summed
+_LARGEST_LOSS = 10**7  # an ε above this guarantees nothing, and is not computed
+_MOST_SUMMED = 60  # answers under one draw; with more of them, δ is bounded instead of summed
 _DIGITS = 50
 _SLACK = Decimal(1) + Decimal(10) ** -30  # far more than what all roundings add up to
 
 
 @dataclass(frozen=True)
 class AnswerGuarantee:
-    """The promise of a law for answers out of ``choices``.
+    """The guarantee of a law for answers out of ``choices``.
 
-    A participant gives ``readings`` answers. The ``unit`` that is protected is one of them, or all of a
-    ``"participant"``.
+    A participant gives ``readings`` answers. The protected ``unit`` is one of them (``"reading"``) or all of them
+    (``"participant"``).
 
     >>> from sottovoce.privacy.laws import Response
     >>> promise = Response(0.2).guarantee(choices=4, readings=30, unit="participant")
@@ -72,7 +72,7 @@ class AnswerGuarantee:
 
     def effort(self, epsilons: int, negligible: float) -> float:
         """Roughly how long `deltas` takes for this many ε; 1 is one pass over a few thousand numbers."""
-        return epsilons * (1 + self.readings**3 / 12_000 if self.readings <= _MANY else 1.0)
+        return epsilons * (1 + self.readings**3 / 12_000 if self.readings <= _MOST_SUMMED else 1.0)
 
     def delta(self, epsilon: float) -> float:
         """δ at this ε, or slightly more, never less."""
@@ -86,7 +86,7 @@ class AnswerGuarantee:
     def sentence(self, epsilon: float | None = None, delta: float | None = None, compared: bool = False) -> str:
         """The promise in words for a participant, at this ε or δ; by default without exception.
 
-        With ``compared`` it is about numbers that are compared, otherwise about choices.
+        With ``compared`` it is about numbers that are compared with cuts, otherwise about choices.
         """
         from sottovoce.privacy.sentence import privacy_sentence
 
@@ -96,7 +96,7 @@ class AnswerGuarantee:
 
 
 def smallest_epsilon(profile: "Profile", delta: float) -> float:
-    """The smallest ε with at most this δ, rounded up, by halving the interval that it lies in."""
+    """The smallest ε with at most this δ, rounded up, by bisection."""
     high = profile.pure_epsilon
     assert high is not None
     if delta == 0 or high > _LARGEST_LOSS:
@@ -117,11 +117,11 @@ def smallest_epsilon(profile: "Profile", delta: float) -> float:
 
 @dataclass(frozen=True)
 class ResponseProfile:
-    """Randomised response with this ``epsilon`` on ``moved`` answers that all change; sets of ``size`` of the cells.
+    """Randomised response with ``exact_epsilon`` on ``moved`` answers that all change; a report names ``size`` cells.
 
-    One answer has a likelihood ratio of e^ε with some chance a, of e^-ε with chance a·e^-ε, and else of 1. The loss of
-    n answers is ε·M, where M is a sum of n numbers 1, -1 or 0. With P(M = n-j) = h_j·a^n and ζ the chance of a 0 over
-    a, the coefficients of a power of a polynomial give
+    One answer has a likelihood ratio of e^ε with some chance a, of e^-ε with chance a·e^-ε, and otherwise of 1. The
+    loss of n answers is ε·M, where M is the sum of n numbers, each 1, -1 or 0. With P(M = n-j) = h_j·a^n and ζ the
+    chance of a 0 divided by a, the coefficients of a power of a polynomial give
 
         (j+1) h_{j+1} = (n-j) ζ h_j + (2n-j+1) e^-ε h_{j-1},
 
@@ -151,7 +151,7 @@ class ResponseProfile:
 
     @property
     def _digits(self) -> int:
-        # The difference of two sums loses about as many digits as ε and the answers' number leave between them.
+        # For a small ε the two sums nearly cancel: their difference loses about log10(1/ε) digits.
         return _DIGITS + max(0, -math.floor(math.log10(self.exact_epsilon)))
 
     @cached_property

@@ -1,12 +1,13 @@
-"""From a reading to the answer of a comparison: exact, in whole numbers, and without NumPy, because devices use it.
+"""Turns a reading into the answer to a comparison: exactly, in whole numbers, and without NumPy, for devices.
 
-Public cuts divide the number line into levels. A device finds the level of its reading, and sends it by a law for
-answers: now and then another one. Cuts lie halfway between points of the grid, so that a reading is never on a cut.
+Public cuts divide the number line into levels. A device finds the level of its reading and reports it under a law for
+answers, which sometimes sends another level. Cuts lie halfway between points of the grid, so no reading is on a cut.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.sampler import ByteStream, reported_cells
 
@@ -17,10 +18,11 @@ _LARGEST_CUT = 1 << 53  # whole numbers up to here are exact in every language
 
 
 def check_cuts(cuts: Sequence[object], levels: int) -> tuple[int, ...]:
-    """Refuse cuts that a device must not answer: of the wrong number, not on half grid steps, or not rising."""
+    """Refuse cuts that a device must not answer: too many or too few, on the grid, or not in ascending order."""
     checked: list[int] = []
     if len(cuts) != levels - 1:
-        raise BadParameter(f"cuts {list(cuts)!r}: {levels} levels need {levels - 1} of them; fetch the cuts again")
+        needed = counted(levels - 1, "cut")
+        raise BadParameter(f"cuts {list(cuts)!r}: {levels} levels need {needed}; fetch the cuts again")
     for cut in cuts:
         if isinstance(cut, bool) or not isinstance(cut, int) or abs(cut) > _LARGEST_CUT or cut % 2 == 0:
             raise BadParameter(
@@ -44,6 +46,6 @@ def level_of(steps: int, cuts: Sequence[int]) -> int:
 
 
 def compare(law: "AnswerLaw", comparisons: Sequence[tuple[int, Sequence[int]]], stream: ByteStream) -> list[int]:
-    """What a device sends for its readings, in grid steps, each with its cuts: a level for each."""
+    """The level that a device sends for each of its readings; these are in grid steps, each with its cuts."""
     cells = [(level_of(steps, cuts), len(cuts) + 1) for steps, cuts in comparisons]
     return [level for (level,) in reported_cells(law, cells, stream)]

@@ -1,7 +1,7 @@
 """Does drawn noise follow its law? Tests against the exact probabilities on the grid.
 
-They are more sensitive than any search for a leak: a search finds only leaks larger than the promise, these tests find
-any noise that differs from the law. Each check gives a p-value: the probability that a correct sampler deviates at
+They are more sensitive than any search for a leak: a search finds only leaks larger than the promise, while these tests
+find any noise that differs from the law. Each check gives a p-value: the probability that a correct sampler deviates at
 least this far.
 """
 
@@ -20,7 +20,7 @@ Numbers = NDArray[np.float64]
 
 # A correct sampler fails a check less often than once in a million audits.
 SMALLEST_P_VALUE = 1e-6
-_CELL_DRAWS = 20  # expected draws in a cell: enough for the chi-square law to hold
+_CELL_DRAWS = 20  # expected draws in a cell: enough for the chi-square approximation
 _PILE = 5  # fewer draws at one end prove nothing
 
 
@@ -58,13 +58,13 @@ def conformity(law: GridNoise, noises: tuple[Numbers, Numbers]) -> list[Check]:
         Check("outputs are whole grid steps", 0.0 if off_grid else 1.0),
         Check("noise has the law's probabilities", _fits(law, np.vstack(rounded))),
         Check("nothing piles up at the ends", _piles(law, rounded)),
-        Check("each reading has noise of its own", _between_readings(law, np.vstack(rounded))),
-        Check("each release has noise of its own", _between_releases(law, rounded)),
+        Check("each reading has its own noise", _between_readings(law, np.vstack(rounded))),
+        Check("each release has its own noise", _between_releases(law, rounded)),
     ]
 
 
 def _fits(law: GridNoise, noise: Numbers) -> float:
-    """Chi-square over pooled cells, reading by reading: readings of one release may share their variance."""
+    """Chi-square over pooled cells, one reading at a time: the readings of a release may share their variance."""
     deviation = _deviation(law)
     edges = np.unique(np.round(deviation * np.linspace(-6, 6, 121)))
     expected = np.diff(np.concatenate([[0.0], up_to(law, edges), [1.0]])) * len(noise)
@@ -93,7 +93,7 @@ def _pooled(expected: Numbers) -> NDArray[np.intp]:
 
 
 def _piles(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
-    """Draws at the very ends: clamping puts a whole tail there. Each end is one value among all observed ones."""
+    """Draws at the extreme values, where clamping would put a whole tail; corrected for the number of values seen."""
     p_values = []
     for noise in (noises[0][:, 0], noises[1][:, 0]):
         values = len(np.unique(noise))
@@ -131,7 +131,7 @@ def _between_releases(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
 
 
 def _independence(law: GridNoise, one: Numbers, other: Numbers, sizes: bool) -> Iterator[float]:
-    """P-values of this many equal noises, equal signs and, where sizes are independent too, similar sizes."""
+    """P-values of the numbers of equal noises, equal signs and, where sizes are independent too, similar sizes."""
     at_zero, centre = _centre(law)
     equal = int((one == other).sum())
     # Two independent draws are equal at most as often as one takes its most likely value.
@@ -158,7 +158,7 @@ def _deviation(law: GridNoise) -> float:
 
 
 def two_sided(count: int, draws: int, chance: float) -> float:
-    """The p-value of this many among independent draws with this chance."""
+    """The two-sided p-value of ``count`` successes in independent draws that succeed with this chance."""
     if draws == 0:
         return 1.0
     above = float(bdtrc(count - 1, draws, chance)) if count else 1.0

@@ -1,7 +1,7 @@
 """δ at many ε at once, from privacy losses and their chances.
 
-A loss between two of these ε, the *corners*, is divided between them such that the chances before and after a move
-remain. At the corners δ stays as it is, and one look at every loss is enough for all of them.
+A loss between two of these ε, the *corners*, is divided between them so that the chances before and after a move stay
+the same. This does not change δ at the corners, and one pass over the losses is enough for all of them.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _SLACK = 1 + 1e-9  # relative error of products and sums of positive terms
 
 
 class Corners:
-    """Chances of losses, which are added one after the other, at corners that rise from 0."""
+    """Collects losses and their chances at corners, which rise from 0."""
 
     def __init__(self, ends: Sequence[float]) -> None:
         self._ends = np.array(ends)
@@ -26,7 +26,7 @@ class Corners:
         self._chances = np.zeros(len(ends) + 1)  # the last is that of infinite losses
 
     def add(self, losses: Floats, chances: Floats) -> None:
-        """Add losses with their chances. Losses below 0 do not change δ, and are left out."""
+        """Add losses with their chances. Losses below 0 do not change δ and are left out."""
         some = (losses > 0) & (chances > 0)
         losses, chances = losses[some] * (1 + _ROUNDING), chances[some]
         below = np.searchsorted(self._ends, losses, side="right") - 1
@@ -34,8 +34,8 @@ class Corners:
         size = len(self._chances)
         self._chances += np.bincount(below, chances - up, size) + np.bincount(below + 1, up, size)
 
-    def lose(self, chance: float) -> None:
-        """Add an infinite loss."""
+    def add_infinite(self, chance: float) -> None:
+        """Add an infinite loss with this chance."""
         self._chances[-1] += chance
 
     def deltas(self) -> Floats:

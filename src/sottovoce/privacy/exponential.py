@@ -1,4 +1,4 @@
-"""Means over an exponential law, by quadrature."""
+"""Means over an exponential distribution, by quadrature."""
 
 import math
 

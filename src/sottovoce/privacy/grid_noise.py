@@ -1,4 +1,4 @@
-"""Noise on the integers: what the exact sampler draws, in steps of a task's grid, and what that promises.
+"""Noise on the integers: what the exact sampler draws, in steps of a task's grid, and what that guarantees.
 
 Drawing needs integers only. Figures need NumPy, which is imported when they are requested: devices draw without it.
 """
@@ -36,15 +36,15 @@ class GridNoise(ABC):
         """Noise for all readings of one participant on this grid."""
 
     def pure_epsilon(self, steps: int, moved: int) -> float | None:
-        """The ε with δ = 0 of ``moved`` readings that all move by ``steps``, rounded up; None if there is none.
+        """The ε at δ = 0 for ``moved`` readings that all move by ``steps``, rounded up; None if there is none.
 
-        Devices rely on it, and have no NumPy.
+        Devices call this, so it must not need NumPy.
         """
         return None
 
     @abstractmethod
     def profile(self, steps: int, moved: int) -> "Profile":
-        """δ(ε) of the same move: an upper bound for all parameters and any number of readings."""
+        """δ(ε) for the same move: an upper bound for all parameters and any number of readings."""
 
     @abstractmethod
     def beyond(self, sizes: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -82,7 +82,7 @@ class LaplaceOnGrid(GridNoise):
 class NormalOnGrid(GridNoise):
     """Discrete normal noise with variance ``floor`` + (K + 1)·``quantum``, K geometric and drawn once per participant.
 
-    Without a quantum the variance is the floor.
+    If ``quantum`` is 0, the variance is ``floor``.
     """
 
     floor: Fraction

@@ -1,11 +1,12 @@
-"""What a noise law promises to a participant: figures that are never too small, and words.
+"""What a noise law guarantees, and the promise to a participant in words; no figure is ever too small.
 
 Every ε and δ that anybody relies on comes from `Guarantee`. On a grid, which is what devices use, they are upper bounds
-for all parameters: what cannot be computed is refused, or counts as no promise at all.
+for all parameters: what cannot be computed is refused, or counts as no guarantee at all.
 
-Neighbours are two sets of readings of one participant. At the level of a *reading* one of them moves by at most the
-distance; at the level of a *participant* all of them do, each by at most the distance. With a distance as wide as the
-range to which devices clip, the promise holds for any readings; with a smaller one, for readings within that distance.
+Neighbours are two sets of readings of one participant. At the level of a *reading*, one of them moves by at most
+the distance; at the level of a *participant*, all of them do, each by at most the distance. With a distance as wide as
+the range to which devices clip, the guarantee holds for any readings; with a smaller one, for readings up to that
+distance apart.
 """
 
 import math
@@ -17,6 +18,7 @@ from functools import cached_property
 
 from scipy.optimize import brentq
 
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, UnwiseChoice, warn
 from sottovoce.privacy.laws import NoiseLaw, Unit
 from sottovoce.privacy.parameters import check_delta, check_grid, check_protected, checked_epsilon
@@ -31,10 +33,10 @@ _LARGEST_EPSILON = 1e7  # beyond any meaningful promise
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The promise of a noise law for readings up to ``distance`` apart.
+    """The guarantee of a noise law for readings up to ``distance`` apart.
 
-    A participant makes ``readings`` readings. The ``unit`` that is protected is one of them, or all of a
-    ``"participant"``. ``grid`` is the step to which devices round; None stands for continuous noise.
+    A participant makes ``readings`` readings. The protected ``unit`` is one of them (``"reading"``) or all of them
+    (``"participant"``). ``grid`` is the step to which devices round; None stands for continuous noise.
 
     >>> from sottovoce.privacy.laws import FreshVariance
     >>> promise = FreshVariance(rate=0.5).guarantee(distance=1.0)
@@ -98,7 +100,7 @@ class Guarantee:
         return self.grid is None and not getattr(self._profile, "is_bound", False)
 
     def delta(self, epsilon: float) -> float:
-        """δ at this ε, or slightly more, never less; `is_exact` says whether it may be more than rounding explains."""
+        """δ at this ε, or more, never less; where `is_exact` is true, more only by rounding."""
         return _chance_of(self._profile.delta(checked_epsilon(epsilon)))
 
     def deltas(self, epsilons: Sequence[float], negligible: float) -> list[float]:
@@ -112,11 +114,11 @@ class Guarantee:
         return float(known(epsilons, negligible)) if known else float(epsilons)
 
     def delta_any_n(self, epsilon: float) -> float:
-        """δ at this ε that no number of readings under one variance can exceed: as if the variance were known."""
+        """δ at this ε for any number of readings under one variance: an upper bound, as if the variance were known."""
         return _chance_of(self._any_number.delta(checked_epsilon(epsilon)))
 
     def paper_delta(self, epsilon: float) -> float | None:
-        """δ by the printed theorem of the paper, 1 - exp(-rate·distance²/(2ε)); for the shared law only."""
+        """δ by the paper's theorem as printed, 1 - exp(-rate·distance²/(2ε)); for the shared law only."""
         return self.law.paper_delta(self._length, checked_epsilon(epsilon))
 
     def epsilon(self, delta: float) -> float:
@@ -126,8 +128,9 @@ class Guarantee:
         if delta < _SMALLEST_DELTA:
             if pure is None or pure == math.inf:
                 raise BadParameter(
-                    f"delta {delta:g}: the law {self.law} with {self.readings} readings has no guarantee without "
-                    "exception; ask for a small delta such as 1e-5, or use a law that has one, such as fresh:0.5"
+                    f"delta {delta:g}: the law {self.law} with {counted(self.readings, 'reading')} has no guarantee "
+                    "without exception; ask for a small delta such as 1e-5, or use a law that has "
+                    "one, such as fresh:0.5"
                 )
             return pure
         if self.delta(0.0) <= delta:
@@ -145,7 +148,7 @@ class Guarantee:
             return math.log(max(self.delta(epsilon), sys.float_info.min) / delta)
 
         root = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-10, maxiter=200, disp=False))
-        # The root may be slightly off by rounding; the returned ε is checked.
+        # Rounding may have put the root slightly off, so the returned ε is checked.
         margin = 1e-10
         while root < high and self.delta(root) > delta:
             root *= 1 + margin
@@ -183,5 +186,5 @@ def weakest(guarantees: Sequence[Guarantee], delta: float) -> Guarantee:
 
 
 def _chance_of(delta: float) -> float:
-    """A figure that is not a number counts as 1, which promises nothing."""
+    """δ as a probability; NaN counts as 1, which guarantees nothing."""
     return min(1.0, delta) if delta >= 0 else 1.0

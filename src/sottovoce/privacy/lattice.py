@@ -30,10 +30,11 @@ Floats = NDArray[np.float64]
 _ROUNDING = 2.0**-48  # relative error of an argument, after a dozen roundings
 _MOST_EPSILON = 1e9  # beyond any meaningful promise
 _LARGEST_LOSS = 1e7  # of fresh noise: a larger one promises nothing, and is not summed
-# The number of different losses under fresh noise: at most of all readings together, and at least of each.
+# The number of different losses under fresh noise: at most for all readings together, and at least for each.
 _MOST_LOSSES, _FEWEST_LOSSES = 1 << 17, 128
 _TAIL, _LAST = 45.0, 745.0  # variances with a probability of e^-45 together are grouped; no double holds e^-745
-# Variances (in squared steps, of all readings together) up to which δ is summed term by term: of many, and of one.
+# Variances (in squared steps, of all readings together) up to which δ is summed term by term: if many are possible,
+# and if there is only one.
 _NARROW, _NARROW_SINGLE = 50.0, 1e5
 _NARROW_IF_RARE, _RARE = 4.0, 10.0
 # Where the loss changes by more than ½ per step, only large shifts are smooth enough.
@@ -60,9 +61,9 @@ def drawn_variances(law: NormalOnGrid) -> tuple[Floats, Floats]:
 
 
 def _rarest(law: NormalOnGrid) -> tuple[Floats, Floats, Floats]:
-    """Larger variances than these, up to where a double cannot hold their probability, in groups.
+    """Variances beyond these, up to where a double cannot hold their probability, in groups.
 
-    The smallest of each group, the largest, and their probability.
+    The smallest variance of each group, the largest, and the probability of the group.
     """
     if not law.quantum:
         return np.empty(0), np.empty(0), np.empty(0)
@@ -112,10 +113,10 @@ class LatticeLaplaceProfile:
     def _levels(self) -> tuple[Floats, float, float]:
         """Probabilities of the evenly spaced privacy losses of one reading, the largest loss, and the spacing.
 
-        The loss is (steps - 2j)/scale with j = 0 … steps, noise below 0 and above ``steps`` counting as these. Where
-        these are too many, only every w-th is kept, and the losses between two that are kept are divided between them
-        such that the probabilities before and after the move remain: the two could be merged again, so they reveal no
-        less.
+        The loss is (steps - 2j)/scale with j = 0 … steps; noise below 0 counts as 0, and noise above ``steps`` as
+        ``steps``. If there are too many losses, only every w-th is kept, and those between two that are kept are
+        divided between them so that the probabilities before and after the move stay the same. Merging the parts
+        would undo this, so they reveal no less.
         """
         h, m = float(1 / self.scale), self.steps
         w = -(-m // max(_MOST_LOSSES // self.readings, _FEWEST_LOSSES))
@@ -137,7 +138,8 @@ class LatticeLaplaceProfile:
     def _together(self, epsilon: float) -> float:
         """Sums of losses are convolutions, computed by Fourier transform.
 
-        Tilted by e^{c·loss}, so that rare large losses keep their digits, and with the transform's largest error added.
+        The losses are tilted by e^{c·loss}, so that rare large ones keep their digits. The largest possible error of
+        the transform is added.
         """
         n, (one, top, spacing) = self.readings, self._levels
         place = np.arange(float(len(one)))
@@ -158,8 +160,8 @@ class LatticeLaplaceProfile:
         length = next_fast_len(min(n * (len(one) - 1) + 1, max(enough, len(one))), real=True)
         transformed = np.fft.rfft(one * np.exp(-tilt * spacing * place - moment), length)
         summed = np.fft.irfft(power(transformed, n), length)[: min(last, n * (len(one) - 1)) + 1]
-        # A transform of length N is right to a few log2(N) roundings, of its norm (Higham 2002, theorem 24.2), which a
-        # power of n multiplies by n. The norm is at most 1.
+        # The error of a transform of length N is at most a few log2(N) roundings of its norm (Higham 2002, theorem
+        # 24.2), which is at most 1; the n-th power multiplies the error by n.
         error = n * 20 * (math.log2(length) + 1) * 2.0**-53
         place = np.arange(float(len(summed)))
         exponents = n * moment + tilt * spacing * place
@@ -171,7 +173,7 @@ class LatticeLaplaceProfile:
 
 @dataclass(frozen=True)
 class LatticeGaussianProfile:
-    """Discrete normal noise on ``readings`` readings that all move by ``steps``, its variance by the sampler's law."""
+    """Discrete normal noise on ``readings`` readings that all move by ``steps``; the sampler draws its variance."""
 
     law: NormalOnGrid
     steps: int
@@ -187,20 +189,20 @@ class LatticeGaussianProfile:
         return total * (1 + 1e-10) + LEAST
 
     def deltas(self, epsilons: Sequence[float], negligible: float) -> Floats:
-        """An upper bound on δ at each ε, which rise from 0. To save time, it may be too large by about ``negligible``.
+        """An upper bound on δ at each of these ε, which rise from 0; it may be too large by about ``negligible``.
 
-        All variances that are not wide are summed once, not for each ε.
+        To save time, all variances that are not wide are summed once, not for each ε.
         """
         corners, shift = Corners(epsilons), float(self.steps * self.readings)
-        corners.lose(self._parts.hopeless)
+        corners.add_infinite(self._parts.hopeless)
         smallest, largest, chances = self._summed
         revealed = shift / np.sqrt(smallest * self.readings)
         certain = revealed / 2 - epsilons[-1] / revealed > _CERTAIN
-        corners.lose(float(chances[certain].sum()))
+        corners.add_infinite(float(chances[certain].sum()))
         # Hardly any loss under these variances exceeds the first ε above 0, so all may count as equal to it.
         most = concentrated_delta(epsilons[1], shift, smallest * self.readings)
         small = ~certain & (most <= negligible)
-        corners.lose(float(chances[small] @ most[small]))
+        corners.add_infinite(float(chances[small] @ most[small]))
         corners.add(np.full(small.sum(), epsilons[1]), chances[small])
         left = ~certain & ~small
         add_sums(corners, self.steps, self.readings, smallest[left], largest[left], chances[left], negligible)
@@ -224,11 +226,11 @@ class LatticeGaussianProfile:
     def _wide_delta(self, epsilon: float) -> float:
         """The contribution of the wide variances to δ.
 
-        With R = s²/V, how much is revealed, the integral is the same for all numbers of readings, and the error is
-        larger for fewer of them with less noise. So one row of δ serves all numbers up to √2 times the smallest.
+        With R = s²/V (how much is revealed), the integral is the same for all numbers of readings, and the error is
+        larger for fewer readings with less noise. So one row of δ serves all numbers up to √2 times the smallest.
 
         The integral is Φ(a) - e^ε Φ(a - √R), with a = √R/2 - ε/√R. Its slope in ln R is √R φ(a)/2, which rises as long
-        as R²/4 ≤ R + ε²: up to there, it is at most the mean of those of the levels on either side.
+        as R²/4 ≤ R + ε²: up to there, interpolating between the levels on either side gives an upper bound.
         """
         lowest, raised, divided = self._parts.wide
         if not self.law.quantum:
@@ -273,7 +275,7 @@ class LatticeGaussianProfile:
     ) -> float:
         """The contribution of these variances (of all readings together), summed only where that is worthwhile.
 
-        Where δ is almost 1, or negligible beside that of the ``others``, it is not.
+        It is not where δ is almost 1, or negligible compared with that of the ``others``.
         """
         if not len(chances):
             return 0.0
@@ -290,7 +292,7 @@ class LatticeGaussianProfile:
 
     @cached_property
     def _parts(self) -> "_Parts":
-        """Variances by how their δ is bounded, in ascending order."""
+        """The variances, divided by how their δ is bounded, in ascending order."""
         single, chances = drawn_variances(self.law)
         together = single * self.readings
         shift = float(self.steps * self.readings)
@@ -327,9 +329,9 @@ class LatticeGaussianProfile:
         )
 
     def _revealed(self, variances: Floats, chances: Floats) -> tuple[int, Floats, Floats]:
-        """The lowest level of R that this law can have, and the chances of all from there on.
+        """The lowest level of R that this law can have, and the chances of all levels from there on.
 
-        First with R rounded up, then divided between the levels above and below, by the distance from either.
+        These come first with R rounded up, then divided between the levels above and below by the distance from either.
         """
         if not len(variances) or not self.law.quantum:
             return 0, chances, chances
@@ -348,7 +350,7 @@ class LatticeGaussianProfile:
 
     @cached_property
     def _not_quite_normal(self) -> float:
-        """Largest ratio of the probabilities of a sum of discrete normals to those of a discrete normal.
+        """The largest ratio of the probabilities of a sum of discrete normals to those of one discrete normal.
 
         The sum of i + 1 of them differs from that of i and one more by a theta function of variance v·i/(i+1), which is
         constant up to ±2e^{-2π²v·i/(i+1)}, slightly more with its further terms.
@@ -361,9 +363,9 @@ class LatticeGaussianProfile:
 @dataclass(frozen=True)
 class _Parts:
     hopeless: float  # their probability
-    # Groups of variances, from the smallest to the largest, and their probabilities: of all readings together,
-    narrow: tuple[Floats, ...]
-    wide: tuple[int, Floats, Floats]  # the lowest level of R, and the chances of all, in two ways
+    wide: tuple[int, Floats, Floats]  # the lowest level of R, and the chances of all levels, in two ways
+    # Groups of variances: the smallest of each, the largest, and the probability of the group.
+    narrow: tuple[Floats, ...]  # of all readings together
     rough: tuple[Floats, ...]  # of one reading
 
 
@@ -374,7 +376,7 @@ def _fewer(readings: int) -> int:
 
 
 class _Rows:
-    """Rows of δ, which numbers of readings that are close together share. From time to time all are forgotten."""
+    """A cache of rows of δ, which similar numbers of readings share. It is emptied when it has grown too large."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[float, float, int], tuple[int, Floats, Floats]] = {}
@@ -395,7 +397,7 @@ _rows = _Rows()
 
 
 def _row(epsilon: float, shift: float, lowest: int) -> tuple[int, Floats, Floats]:
-    # Between a = -40 and where δ is 1 up to a billionth, with a = √R/2 - ε/√R
+    # From a = -40 to where δ is 1 to within a billionth, with a = √R/2 - ε/√R
     least = 2 * epsilon / (40 + math.sqrt(1600 + 2 * epsilon))
     most = _CERTAIN + math.sqrt(_CERTAIN**2 + 2 * epsilon)
     first = max(lowest, math.floor(2 * math.log(max(least, 1e-300)) / _LEVEL))

@@ -14,7 +14,7 @@ from sottovoce.privacy.laws import NoiseLaw, Unit, noise_laws
 from sottovoce.privacy.parameters import check_delta
 from sottovoce.privacy.sampler import exact_number
 
-# Parameters end on the safe side of the root, so that the promise holds despite rounding.
+# Parameters are moved to the safe side of the root, so that the promise holds despite rounding.
 _SMALLEST_MARGIN = 1e-13
 _LARGEST_MARGIN = 0.5
 _LONGEST_SEARCH = math.log(1e40)  # from where a search starts: noise beyond that is practically zero, or infinite
@@ -67,7 +67,7 @@ def law_for(
 
 
 def check_asked(epsilon: float, delta: float) -> None:
-    """Refuse an ε or a δ that is not a promise."""
+    """Refuse an ε or a δ that cannot be promised."""
     if not (_SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON):
         raise BadParameter(
             f"epsilon {epsilon!r}: it must be a positive number, from {_SMALLEST_EPSILON:g} to {_LARGEST_EPSILON:g}; "
@@ -107,7 +107,7 @@ def _delta_of(promise: Guarantee, epsilon: float) -> float:
 class Search:
     """A promise for readings one distance apart; or, on a grid of whole numbers, ``steps`` apart.
 
-    A law gets it to find its least noise (`NoiseLaw.least`), which can then be scaled to any unit of length.
+    It is passed to a law to find its least noise (`NoiseLaw.least`), which can then be scaled to any unit of length.
     """
 
     kind: type[NoiseLaw]
@@ -173,7 +173,7 @@ def _largest(excess: Callable[[float], float], start: float, precision: float) -
     while True:
         before, log = log, log + step
         if abs(log - first) > _LONGEST_SEARCH or abs(log) > _LARGEST_LOG:
-            # The promise holds even with practically no such noise, or not with any amount of it.
+            # The promise holds even with practically no such noise, or with no amount of it.
             return math.exp(before) if is_small else None
         if (excess(log) <= 0) is not is_small:
             break

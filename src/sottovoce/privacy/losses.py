@@ -1,10 +1,10 @@
 """Privacy losses and their chances: what mechanisms reveal, in a form that can be compared and added up.
 
-As a function of e^ε, δ is convex. So straight lines between a few of its values are nowhere below it, nor are those
-below the values that are too large to be convex. They are the profile of a mechanism with few privacy losses, which
-reveals at least as much as the real one, whatever else is revealed (Doroshenko et al. 2022, "Connect the dots"; Zhu et
-al. 2022 on dominating pairs). The same is true of the largest of several profiles: its mechanism reveals at least as
-much as any of them, so it may stand for a reading of which only the possible kinds are known. All laws here are
+As a function of e^ε, δ is convex. So straight lines between a few of its values are nowhere below it, and neither is
+the convex hull of values that are slightly too large. They are the profile of a mechanism with few privacy losses,
+which reveals at least as much as the real one, whatever else is revealed (Doroshenko et al. 2022, "Connect the dots";
+Zhu et al. 2022 on dominating pairs). The same is true of the largest of several profiles: its mechanism reveals at
+least as much as any of them, so it may represent a reading that may be of any of several kinds. All laws here are
 symmetric: a loss of -x is e^-x times as likely as one of x. Losses of independent mechanisms add up, so their sum is a
 convolution; all its terms are positive, and the rarest keep their digits.
 """
@@ -33,13 +33,13 @@ _ORDERS = 2.0 ** np.arange(-6, 13)  # of the moments that a rough ε comes from
 
 
 class ProfileAtOnce(Profile, Protocol):
-    """A profile that also gives δ at many ε at once, which rise from 0; it may be too large by about ``negligible``."""
+    """A profile that also gives δ at many ε at once, rising from 0; each δ may be too large by about ``negligible``."""
 
     def deltas(self, epsilons: Sequence[float], negligible: float) -> Sequence[float]: ...
 
 
 class NoLosses(Exception):
-    """The losses are too large, or too small, to be counted."""
+    """The losses are too large, or too small, to be divided into levels."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Losses:
         return float(self.deltas(np.array([epsilon]))[0])
 
     def rough_epsilon(self, times: int, delta: float) -> float:
-        """About the ε of this many readings with these losses, by a few of their moments."""
+        """Roughly the ε of this many readings with these losses, from a few of their moments."""
         values, orders = self.values, _ORDERS[:, None] / max(self.top, _SMALLEST_LOSS)
         moments = np.exp(np.minimum(orders * (values - self.top), 0.0)) @ self.chances
         logs = np.log(np.maximum(moments, _LEAST)) + orders[:, 0] * self.top
@@ -105,7 +105,7 @@ class Losses:
         return total
 
     def within(self, low: float, high: float) -> "Losses":
-        """The same where larger losses count as infinite, and smaller ones as the smallest of these."""
+        """The same losses from ``low`` to ``high``: larger ones count as infinite, smaller ones as about ``low``."""
         first = math.floor(max(0.0, (self.top - high) / self.spacing))
         after = math.ceil((self.top - low) / self.spacing) + 1
         chances = self.chances[first:after].copy()
@@ -117,7 +117,7 @@ class Losses:
 
     def plus(self, other: "Losses", negligible: float) -> "Losses":
         """The sum of two independent losses; sums of total probability at most ``negligible`` may be lost."""
-        spacing = math.hypot(self._width, other._width) / _LEVELS * 1.5 or 1.0  # less than this many levels in all
+        spacing = math.hypot(self._width, other._width) / _LEVELS * 1.5 or 1.0  # fewer than `_LEVELS` levels in all
         one, two = (_in_steps(law.values, law.chances, law.lost, spacing) for law in (self, other))
         return one._plus(two)._trimmed(negligible)
 
@@ -143,8 +143,8 @@ class Losses:
         return Losses(top, self.spacing, self.chances[first:last], (self.lost + cut) * _SLACK)
 
     def _halved(self) -> "Losses":
-        """Half as many levels: a loss between two goes to both, such that the chances before and after a move
-        remain.
+        """Half as many levels: a loss between two is divided between both, so that the chances before and after a move
+        stay the same.
         """
         up, odd = 1 / (1 + math.exp(-self.spacing)), self.chances[1::2]
         halved = np.zeros(len(odd) + 1)
@@ -165,7 +165,7 @@ def losses_of(profile: ProfileAtOnce, dots: int, negligible: float) -> Losses:
 
 
 def connected(profile: ProfileAtOnce, ends: Sequence[float], spacing: float, negligible: float) -> Losses:
-    """Losses that reveal no less than a mechanism with this profile, by its δ at these ε, of which the first is 0."""
+    """Losses that reveal no less than a mechanism with this profile, from its δ at these ε, the first of which is 0."""
     pure = math.inf if profile.pure_epsilon is None else profile.pure_epsilon
     if pure < ends[-1]:
         ends = [*(end for end in ends if end < pure), pure]
@@ -173,7 +173,7 @@ def connected(profile: ProfileAtOnce, ends: Sequence[float], spacing: float, neg
 
 
 def worst_of(one: Losses, other: Losses) -> Losses:
-    """Losses that reveal no less than either, whichever it is."""
+    """Losses that reveal no less than either of the two."""
     top = max(float(one.values[0]), float(other.values[0]))
     if not top:
         return one if one.lost >= other.lost else other
@@ -217,7 +217,7 @@ def _connected(ends: Floats, deltas: Floats, spacing: float) -> Losses:
     last = (deltas[kept[1]] - deltas[kept[0]]) / -math.expm1(ends[kept[1]] - ends[kept[0]])
     losses, chances = ends[kept[:-1]], np.maximum([last, *between], 0.0)
     lost = float(deltas[kept[0]])
-    # Whatever the rounding: the chances are made as large as they have to be.
+    # Rounding may have made the profile too small: the chances are raised by as much as is missing.
     profile = -np.expm1(np.minimum(ends[kept][:, None] - losses, 0.0)) @ chances + lost
     short = max(1.0, float(np.max(deltas[kept] / np.maximum(profile, _LEAST)))) * _SLACK
     chances, lost = chances * short, lost * short
@@ -232,12 +232,12 @@ def _connected(ends: Floats, deltas: Floats, spacing: float) -> Losses:
 def _chance(ends: Floats, deltas: Floats, before: int, here: int, after: int) -> float:
     """The chance of a loss where two lines meet: the change of their slopes, times e^loss."""
     up_to, from_here = (1 / -math.expm1(ends[one] - ends[other]) for one, other in ((before, here), (here, after)))
-    # 1/(e^x - 1) is 1/(1 - e^-x) - 1, and has no overflow
+    # 1/(e^x - 1) is computed as 1/(1 - e^-x) - 1, which cannot overflow
     return float((deltas[before] - deltas[here]) * up_to - (deltas[here] - deltas[after]) * (from_here - 1))
 
 
 def _in_steps(values: Floats, chances: Floats, lost: float, spacing: float) -> Losses:
-    """A loss between two steps is divided between both, such that the chances before and after a move remain."""
+    """A loss between two steps is divided between both, so that the chances before and after a move stay the same."""
     top = float(values[0])
     places = np.maximum((top - values) / spacing, 0.0)
     above = np.floor(places)

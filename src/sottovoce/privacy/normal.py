@@ -7,8 +7,8 @@ steps k with L(k) > ε, where F(k) = P(K = k)(1 - e^{ε - L(k)}). Three bounds, 
 - `smooth_delta`, the integral of F, which is δ of continuous noise, and the largest error of the midpoint rule.
 - `concentrated_delta`, by Rényi divergences, which discrete and continuous noise share: loose, but fast.
 
-All take arrays of variances. Rounding goes up: arguments are moved outward by more than they can be wrong, and so are
-the results. No bound is below `LEAST`, which stands for whatever is too small for a double.
+All take arrays of variances. Rounding goes up: arguments and results are moved outward by more than
+their largest error. No bound is below `LEAST`, which stands for whatever is too small for a double.
 """
 
 import math
@@ -73,8 +73,8 @@ def smooth_delta(epsilon: float, shift: float, variance: Floats) -> tuple[Floats
     """δ in whole steps by the integral of F, and what its error may add, for variances in ascending order.
 
     Both fall with the variance, so the smallest of several may represent all. If the shift grows in proportion to the
-    deviation, the integral stays as it is and the error falls, so fewer readings with less noise may represent more of
-    them with more.
+    deviation, the integral stays as it is and the error falls, so fewer readings with less noise may represent more
+    readings with more noise.
 
     P(K = k) is at most the normal density φ(k), since densities at all steps add up to 1 or more. By Euler and
     Maclaurin's midpoint rule, Σ_{k ≤ κ} F(k) ≤ ∫ F - F′(κ + ½)/24 + ∫ |F⁗|/384 up to κ + ½, and ∫ F up to there is at

@@ -50,7 +50,7 @@ def laplace_information(variance: float, scale: float) -> float:
 
 @dataclass(frozen=True)
 class NormalLaplace:
-    """Readings with fresh noise, as the noise-aware estimator weighs them one by one."""
+    """Readings with fresh noise, for the noise-aware estimator, which weighs them one by one."""
 
     scale: float
 

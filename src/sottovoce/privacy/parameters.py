@@ -1,4 +1,4 @@
-"""What the parameters of a promise must be, wherever they are given. Without NumPy, because devices use it."""
+"""Checks of the parameters of a promise, wherever they are given. Without NumPy, because devices use them."""
 
 import math
 from fractions import Fraction
@@ -20,7 +20,7 @@ def check_delta(delta: float) -> None:
 
 
 def check_one_of(epsilon: float | None, delta: float | None) -> None:
-    """Refuse ε and δ together, where one of them is asked for."""
+    """Refuse ε and δ together where only one of them may be given."""
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon!r} and delta {delta!r}: one follows from the other; give one of them")
 

@@ -1,8 +1,7 @@
 """Privacy profiles in closed form: δ(ε) for continuous noise.
 
-A profile says how well one output of the mechanism distinguishes two neighbouring inputs:
-δ(ε) = sup over events A of P(A) - e^ε P'(A). Each is computed such that it is precise down to δ = 1e-300, and rounded
-up.
+A profile measures how well one output of the mechanism distinguishes two neighbouring inputs:
+δ(ε) = sup over events A of P(A) - e^ε P'(A). Each is precise down to δ = 1e-300, and rounded up.
 """
 
 import math
@@ -47,7 +46,7 @@ class GaussianProfile:
 
 @dataclass(frozen=True)
 class SharedAnyNumber:
-    """One exponential variance for all readings, however many: as if the server learnt the variance.
+    """One exponential variance for all readings, however many there are: δ as if the variance were known.
 
     δ(ε) = 1 - exp(-(√(ε² + 2·rate·distance²) - ε) / 2). Given the variance y the noise is normal, and its δ is the
     chance that a Brownian motion with drift ε/D stays below D/2 up to time y; averaged over an exponential y.

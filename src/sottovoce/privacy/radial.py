@@ -24,8 +24,8 @@ MOST_READINGS = 200
 _SHORTEST = 1e-16  # lengths are in units of √(1/rate)
 _KNOT = 0.006  # spacing of the table, in log length: an error of g below 1e-10
 _ANGLES = 64
-_FEWER_ANGLES = 48  # for a second, coarser quadrature, as a check
-_TRUSTED = 1e-6  # the quadrature's figures are right to this share of themselves, or not used
+_FEWER_ANGLES = 48  # of a second, coarser quadrature, as a check
+_TRUSTED = 1e-6  # relative precision without which a figure of the quadrature is not used
 _NEGLIGIBLE = 42.0  # parts smaller than e^-42 of the largest are left out
 
 
@@ -94,11 +94,11 @@ class RadialProfile:
         return radial_noise(self.readings, self.floor)
 
     def _loss_behind(self, r: float | Floats) -> Floats:
-        """Largest privacy loss at length r: the shift points straight away."""
+        """Largest privacy loss at length r: the shift points directly away from it."""
         return np.asarray(self.noise.log_density(r) - self.noise.log_density(r + self.distance))
 
     def _loss_ahead(self, r: float | Floats) -> Floats:
-        """Smallest privacy loss at length r < distance/2: the shift points straight at it."""
+        """Smallest privacy loss at length r < distance/2: the shift points directly at it."""
         return np.asarray(self.noise.log_density(r) - self.noise.log_density(np.abs(r - self.distance)))
 
     @cached_property

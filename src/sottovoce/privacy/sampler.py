@@ -1,6 +1,6 @@
 """The exact sampler: noise for devices, in integers only.
 
-Written by hand because nothing light does it: no floating-point number is involved from the reading to what is sent,
+Written by hand because no light library does it: no floating-point number is involved from the reading to what is sent,
 the random bits come from the operating system, and the outcome is a pure function of those bytes, so that the same
 algorithm in another language gives the same integers (docs/reference/sampler.md, vectors.json).
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.parameters import check_grid, check_range
 
-if TYPE_CHECKING:  # laws draw with what is here
+if TYPE_CHECKING:  # laws use this module to draw
     from sottovoce.privacy.laws import AnswerLaw, NoiseLaw
 
 # An exponential variance is drawn as (K + 1)·q with K geometric, P(K = k) ∝ exp(-k / VARIANCE_STEPS) and q its mean
@@ -30,7 +30,7 @@ _BUFFER_BYTES = 256
 _LARGEST_EXPONENT = 400  # beyond that of any double; as an integer, 1e999999999 would fill the memory
 
 Reading = str | int | float | Fraction
-Ranged = tuple[Reading, Fraction | None, Fraction | None]  # a reading and its public range, an end of which may be open
+Ranged = tuple[Reading, Fraction | None, Fraction | None]  # a reading and its public range; either end may be open
 
 
 class ByteStream:
@@ -134,7 +134,7 @@ def response_shifts(stream: ByteStream, cells: int, size: int, numerator: int, d
 def urn(stream: ByteStream, ones: int, zeros: int, more: int, count: int) -> list[bool]:
     """Draws from an urn with this many balls of two kinds, to which each draw adds ``more`` of the kind drawn (Pólya).
 
-    They are those of a coin whose chance of a one is Beta(ones/more, zeros/more), tossed ``count`` times.
+    They are distributed like ``count`` tosses of a coin whose chance of a one is Beta(ones/more, zeros/more).
     """
     drawn = []
     for _ in range(count):
@@ -177,7 +177,7 @@ class Sampler:
 
 
 def noisy_steps(law: "NoiseLaw", grid: Fraction, readings: Iterable[Ranged], stream: ByteStream) -> list[int]:
-    """What a device sends: a participant's readings, each with the range that it is clipped to, as noisy grid steps.
+    """What a device sends: a participant's readings, each with the range to which it is clipped, as noisy grid steps.
 
     There is no other way from readings to what is sent: devices, `sottovoce perturb` and the audit all call this.
     """
@@ -200,7 +200,7 @@ def reported_cells(law: "AnswerLaw", answers: Iterable[tuple[int, int]], stream:
     for cell, cells in held:
         if not 0 <= cell < cells:
             raise BadParameter(f"answer {cell}: it must be one of the {cells} cells, from 0 to {cells - 1}; correct it")
-    # The shifts do not depend on the answers, and neither does the time that they take.
+    # The shifts do not depend on the answers, and neither does the time it takes to draw them.
     drawn = law.shifts([cells for _, cells in held], stream)
     return [
         tuple(sorted((cell + shift) % cells for shift in shifts))

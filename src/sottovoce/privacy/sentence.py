@@ -1,7 +1,7 @@
 """The privacy promise in words: one sentence, the same for the command line, the server, the page and the docs.
 
-Its words are in the files of the languages; the page composes them as here, and a test compares the two. Figures are
-rounded such that the sentence stays true.
+Its words are in the language files. The participants' page composes them in the same way, and a test compares the two.
+Figures are rounded so that the sentence stays true.
 """
 
 import math
@@ -13,7 +13,7 @@ _ALMOST_NOTHING, _LITTLE = 3.0, 25.0  # the largest factors for which these word
 _RARE = 0.01  # with an exception that is more likely than this, they are not used
 _LARGEST_FACTOR, _LARGEST_ODDS = 10**6, 10**9
 _FEWEST_CASES, _MOST_CASES = 10, 10**6  # "18 of 1,000" says more than "2 of 100"
-_TOLERANCE = 1e-9  # a number this close to a round one, relatively, is meant to be that
+_TOLERANCE = 1e-9  # a number within this relative distance of a round one is taken to be that one
 
 
 def privacy_sentence(
@@ -29,8 +29,8 @@ def privacy_sentence(
 ) -> str:
     """What a participant is promised; ``distance`` is a decimal, followed by its unit of measurement if it has one.
 
-    It is empty where each task states its own, and None where no number is sent with noise. With ``answers`` there are
-    questions with choices; with ``compared``, numbers that are compared with cuts, of which any value is protected.
+    The distance is empty where each task states its own, and None where no number is sent with noise. With ``answers``
+    there are questions with choices; with ``compared`` numbers are compared with cuts, and any value is protected.
 
     >>> print(privacy_sentence(1.0, 0.0, "1 m", "reading", 30).partition(". ")[0])
     Whoever sees everything that your device sends learns almost nothing about any one reading: had it differed by \
@@ -78,11 +78,11 @@ def _chance(delta: float, texts: Texts) -> str:
 
 
 def guessed(epsilon: float, delta: float, language: str = "en") -> str:
-    """How often, at most, somebody guesses which of two possibilities is true, when a fair coin chose between them.
+    """How often, at most, somebody guesses right which of two possibilities a fair coin chose.
 
     If no event is more than e^ε times as likely under one of them as under the other, except for a chance of δ, the
-    best guess is right with a chance of at most (e^ε + δ) / (1 + e^ε). It is rounded up, out of as many cases as it
-    takes to be wrong in one of them.
+    best guess is right with a chance of at most (e^ε + δ) / (1 + e^ε). It is rounded up, out of enough cases for at
+    least one wrong guess.
 
     >>> guessed(1.0, 0.0), guessed(8.0, 0.0)
     ('at most 74 times out of 100', 'at most 9,997 times out of 10,000')
@@ -124,5 +124,5 @@ def _share(chance: float, texts: Texts) -> str:
 
 
 def figures(epsilon: float | None, delta: float) -> str:
-    """The promise in figures, for those who want them beside the sentence."""
+    """The promise in figures, to show beside the sentence."""
     return f"ε = {'∞' if epsilon is None else f'{epsilon:.4g}'}, δ = {delta:.3g}"

@@ -6,11 +6,11 @@ and δ(ε) the mean of g(S) = (1 - e^{ε - L(S)})₊, which falls with S.
 Close variances share one sum. For v between v₁ and v₂, losses are at most those of v₁. The likelihood ratio of two
 discrete normals rises with |k|, so a larger v makes |S| stochastically larger: sums of symmetric unimodal variables
 keep that order (Birnbaum 1948, on peakedness). Hence P(S ≤ t) is at most that of v₁ for t ≥ 0, and that of v₂ for
-t < 0. As g is made of steps down, δ is at most the mean of g(max(S, 0)) under v₁ plus that of (g(S) - g(0))₊ under v₂.
+t < 0. As g falls in steps, δ is at most the mean of g(max(S, 0)) under v₁ plus that of (g(S) - g(0))₊ under v₂.
 
-The law of S is computed by a Fourier transform. It is tilted by e^{-θS} such that S is mostly where losses begin to
-exceed ε, so that rare sums are precise too; what wraps around the transform's end only adds to it. For many ε at once,
-the law is put together from stretches, each with a tilt of its own.
+The law of S is computed by a Fourier transform. It is tilted by e^{-θS} so that S mostly lies where losses begin to
+exceed ε; rare sums are then precise too. What wraps around the end of the transform only makes the bound larger. For
+many ε at once, the law is put together from stretches, each with its own tilt.
 """
 
 import math
@@ -62,7 +62,9 @@ def _sum_delta(epsilon: float, shift: float, readings: int, smallest: Floats, la
 def add_sums(
     corners: Corners, steps: int, readings: int, smallest: Floats, largest: Floats, chances: Floats, negligible: float
 ) -> None:
-    """Add the losses of groups of variances with these chances, in ascending order; some ``negligible`` chance is lost.
+    """Add the losses of groups of variances with these chances, in ascending order.
+
+    At most a ``negligible`` part of each group counts as an infinite loss.
 
     As for a single ε: sums below 0 are those of a group's largest variance, sums from 0 on those of its smallest.
     """
@@ -89,7 +91,7 @@ def _add_sums(
         add(below.sums[:, : shares.shape[1]], shares)
         not_above -= shares.sum(axis=1, keepdims=True)
         below = _sums_below(ends[:, 0], readings, largest)
-    corners.lose(float(chances @ below.all))
+    corners.add_infinite(float(chances @ below.all))
     add(np.zeros((len(chances), 1)), np.maximum(not_above, 0.0))
 
 
@@ -97,9 +99,9 @@ class _Below(NamedTuple):
     """Sums of noises from the first (0 or less) downwards; a row for each variance."""
 
     sums: Floats
-    chances: Floats  # upper bounds on their probabilities,
-    all: Floats  # on that of all of them,
-    rest: Floats  # and on that of all further ones
+    chances: Floats  # upper bounds on their probabilities
+    all: Floats  # an upper bound on the probability of all of them together
+    rest: Floats  # and of all further ones
     precise: NDArray[np.int64]  # how many of the chances have at least four digits
 
 
@@ -133,8 +135,9 @@ def _sums_below(first: Floats, readings: int, variance: Floats) -> _Below:
     summed = irfft(power(rfft(one), n), length)
     down = np.arange(float(reach))
     places = (place - n * base - down).astype(np.int64) % length
-    # A transform of length N is right to a few log2(N) roundings, of its norm (Higham 2002, theorem 24.2), which a
-    # power of n multiplies by n. The norm is at most 1. That is far more than the probability of what is not `around`.
+    # The error of a transform of length N is at most a few times log2(N) roundings of its norm (Higham 2002, theorem
+    # 24.2), which is at most 1; the n-th power multiplies the error by n. That is far more than the
+    # probability of what is not `around`.
     error = n * 20 * (math.log2(length) + 1) * 2.0**-53
     tilted = np.maximum(np.take_along_axis(summed, places, axis=1), 0.0)
     rough = np.append(tilted < _DIGITS * error, np.ones((len(first), 1), bool), axis=1)

@@ -1,4 +1,4 @@
-"""The probability that noise on the integers exceeds a size, exactly, to test drawn noise against."""
+"""The exact probability that noise on the integers exceeds a size, for tests of drawn noise."""
 
 import math
 from fractions import Fraction

@@ -1,6 +1,6 @@
-"""What the two-layer law promises: a flip probability that a participant draws once, for all their answers.
+"""What the two-layer law guarantees: each participant draws one flip probability for all their answers.
 
-With φ(j) = E[p^j (1-p)^(n-j)], the chance of n answers of which certain j are flipped, all figures are finite sums.
+With φ(j) = E[p^j (1-p)^(n-j)], the chance that of n answers a given set of j are flipped, all figures are finite sums.
 """
 
 import math
@@ -29,7 +29,7 @@ Shape = tuple[Fraction, Fraction]
 class TwoLayerProfile:
     """Flips with a probability from Beta(``shape``), or from Uniform(0, ½); of ``readings`` answers ``moved`` change.
 
-    One answer that changes from being flipped to not, or back, changes j by 1. Where all may change, any number of them
+    One answer that changes from being flipped to not, or back, changes j by 1. If all may change, any number of them
     may: the figure is the largest over all these numbers.
     """
 
@@ -66,22 +66,22 @@ class TwoLayerProfile:
     def _outcomes(self) -> "tuple[Floats, Floats, NDArray[np.int64]]":
         """Chances and privacy losses of all outcomes, rounded up, and where those of each number of changes begin.
 
-        An outcome is how many flips are among the answers that change, and how many among the others.
+        An outcome is the number of flips among the answers that change, and the number among the others.
         """
         import numpy as np
 
         n = self.readings
         logs = np.array([_log(chance) for chance in _chances(self.shape, n)])
-        ways = np.array([math.lgamma(count + 1) for count in range(n + 1)])  # to order this many
-        hair = 16 * sys.float_info.epsilon * (float(np.abs(logs).max()) + float(ways[-1]))  # in each logarithm
+        ways = np.array([math.lgamma(count + 1) for count in range(n + 1)])  # log of the number of orders
+        margin = 16 * sys.float_info.epsilon * (float(np.abs(logs).max()) + float(ways[-1]))  # in each logarithm
         chances, losses, first = [], [], [0]
         for moved in [1] if self.moved == 1 else range(1, self.moved + 1):
             flips, more = np.arange(moved + 1)[:, None], np.arange(n - moved + 1)
             before, after = logs[flips + more], logs[moved - flips + more]
             choices = ways[moved] - ways[flips] - ways[moved - flips]
             choices = choices + ways[n - moved] - ways[more] - ways[n - moved - more]
-            chances.append(np.exp(np.minimum(choices + before + hair, 0.0)).ravel())
-            losses.append((before - after + hair).ravel())
+            chances.append(np.exp(np.minimum(choices + before + margin, 0.0)).ravel())
+            losses.append((before - after + margin).ravel())
             first.append(first[-1] + flips.size * more.size)
         return np.concatenate(chances), np.concatenate(losses), np.array(first[:-1])
 

@@ -1,4 +1,4 @@
-"""Users who agree on a lie."""
+"""Users who collude: all of them report the same lie."""
 
 from dataclasses import replace
 
@@ -17,11 +17,11 @@ def with_colluders(
     own_noise: bool = True,
     seed: int | np.random.Generator = 0,
 ) -> World:
-    """The world seen by the server when a fraction of the users collude; the others send readings with simulated noise.
+    """The world as the server sees it when a fraction of the users collude; the others send simulated noisy readings.
 
     Colluders all send truth + ``offset`` · √(mean noise variance) for every object they claim: the worst lie is one on
     which they agree. With ``own_noise`` they add the law's noise to it, as their devices would, and are hard to
-    distinguish from honest users; without it they send the bare lie, and look like the most precise users of all.
+    distinguish from honest users. Without it they send the lie itself and look like the most precise users of all.
 
     With the same seed a larger fraction adds colluders to those of a smaller one. A colluder's error variance is the
     square of their lie.

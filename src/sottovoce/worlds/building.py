@@ -1,4 +1,4 @@
-"""A building for simulated hallways: every one of them drawn to scale, as an architect's plan would show it.
+"""A building for simulated hallways, drawn to scale as on an architect's plan.
 
 Corridors run from left to right, one below the other; side halls branch off downwards. Nothing is drawn at random, so
 the same lengths give the same building.

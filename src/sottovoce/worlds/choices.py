@@ -1,4 +1,4 @@
-"""A crowd that answers questions with choices: everybody is right with a chance of their own."""
+"""A crowd that answers questions with choices; each user has their own chance of being right."""
 
 from dataclasses import dataclass, replace
 
@@ -10,7 +10,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import AnswerLaw
 
 _MOST_CLAIMS = 10**9  # memory must hold them several times
-_SHAPE = 2.0  # of the beta distribution of qualities, both parameters
+_SHAPE = 2.0  # both parameters of the beta distribution of qualities
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class ChoiceWorld:
     right: NDArray[np.float64]
 
     def with_simulated_noise(self, law: AnswerLaw, seed: int | np.random.Generator = 0) -> "ChoiceWorld":
-        """The same world seen by the server: what devices report in place of the answers."""
+        """The same world as the server sees it: with what devices report instead of the answers."""
         reported = law.simulate(self.claims.values, self.claims.users, self.choices, np.random.default_rng(seed))
         return replace(self, claims=self.claims.with_values(reported, noise=str(law)))
 
@@ -39,7 +39,7 @@ def choice_crowd(
 ) -> ChoiceWorld:
     """Users who are right with chance q = 1/k + (1 - 1/k)·Beta(2, 2), and otherwise pick any other of the k choices.
 
-    ``right`` gives another law of q: the two parameters of a beta distribution.
+    ``right`` gives another distribution of q: the two parameters of a beta distribution.
 
     Each user answers ``answer`` of the questions, drawn at random; all by default. A question that nobody drew does not
     appear.
@@ -54,7 +54,7 @@ def choice_crowd(
             f"{_MOST_CLAIMS:g} answers in all; give other numbers"
         )
     if not 1 <= answer <= questions:
-        raise BadParameter(f"answer={answer}: it must be from 1 to {questions}, the number of questions")
+        raise BadParameter(f"answer={answer}: it must be from 1 to {questions}, the number of questions; correct it")
     if choices < 2:
         raise BadParameter(f"choices={choices}: a question has at least 2 choices; give 4, for example")
     rng = np.random.default_rng(seed)

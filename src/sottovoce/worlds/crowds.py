@@ -1,6 +1,6 @@
-"""Crowds that err in other ways than the model of the estimators, and imitations of published sets of claims.
+"""Crowds whose errors differ from the estimators' model, and imitations of published sets of claims.
 
-They show what an estimator does with data that nobody tuned it to.
+They show what an estimator does with data for which it was not tuned.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from sottovoce.worlds.world import World
 Floats = NDArray[np.float64]
 Errors = Literal["normal", "heavy-tailed", "skewed", "two kinds", "once"]
 _CLAIMS_PER_USER = 8  # where there are enough objects
-_SKEW = 0.8  # deviation of the logarithm of a skewed error
+_SKEW = 0.8  # standard deviation of the logarithm of a skewed error
 
 
 def crowd(
@@ -51,7 +51,7 @@ def crowd(
 
 
 def _claimants(objects: int, claims: int, users: int, once: bool, rng: np.random.Generator) -> NDArray[np.intp]:
-    """The users of each object's claims, all different; everybody has about equally many."""
+    """The users of each object's claims, all different; all users have about equally many claims."""
     if once:
         return np.arange(users)
     start = rng.permutation(np.arange(objects)) * claims
@@ -68,7 +68,7 @@ def _draw(errors: Errors, centre: str, many: int, rng: np.random.Generator) -> F
 
 
 def _sparse(users: int, counts: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.intp], ...]:
-    """Users and objects of claims, this many about each object; a few users claim much, most little."""
+    """Users and objects of claims, this many about each object; a few users make many claims, most only a few."""
     busy = rng.pareto(1.0, users) + 0.2
     chances = busy / busy.sum()
     who = [rng.choice(users, min(count, users), replace=False, p=chances) for count in counts]
@@ -76,7 +76,7 @@ def _sparse(users: int, counts: NDArray[np.int64], rng: np.random.Generator) -> 
 
 
 def populations(rng: np.random.Generator) -> World:
-    """Populations of cities, edited by many: most repeat the figure of this census or an older one; some slip."""
+    """Populations of cities, edited by many: most repeat the figure of this census or an older one; some mistype it."""
     objects, users = 1100, 900
     truths: Floats = np.exp(rng.normal(9, 2, objects)).round()
     older = np.round(truths * np.exp(rng.normal(-0.03, 0.06, objects)))
@@ -92,7 +92,7 @@ def populations(rng: np.random.Generator) -> World:
 
 
 def ratings(rng: np.random.Generator) -> World:
-    """Ratings from 0 to 100 by ten people each; the truth is the mean of all opinions, and many give a plain 0."""
+    """Ratings from 0 to 100 by ten people each; the truth is the mean of all opinions, and many ratings are 0."""
     objects, users = 200, 60
     merit = rng.uniform(-1.2, 1.0, objects)
     who = np.concatenate([rng.choice(users, 10, replace=False) for _ in range(objects)])
@@ -125,7 +125,7 @@ def dots(rng: np.random.Generator) -> World:
 
 
 def hallways(rng: np.random.Generator) -> World:
-    """Hallways measured in steps whose length people only believe they know."""
+    """Hallways measured in steps, by people who misjudge the length of their steps."""
     objects, users = 129, 247
     truths: Floats = rng.integers(4, 13, objects).astype(np.float64) * 0.9
     who, what = _sparse(users, rng.integers(4, 11, objects), rng)
@@ -136,7 +136,7 @@ def hallways(rng: np.random.Generator) -> World:
 
 
 def prices(rng: np.random.Generator) -> World:
-    """Prices guessed by a crowd that errs together: too low, and with a long tail above."""
+    """Prices guessed by a crowd whose errors have a common part: mostly too low, with a long upper tail."""
     objects, users = 36, 400
     truths = np.exp(rng.uniform(np.log(200), np.log(1500), objects))
     common = np.exp(rng.normal(-0.1, 0.3, objects))
@@ -147,7 +147,7 @@ def prices(rng: np.random.Generator) -> World:
 
 
 def any_claims(seed: int) -> Claims:
-    """A few users and objects of any scale, whose claims are off in any way: to search for what an estimator cannot do.
+    """A few users and objects of any scale, with errors of any kind, to find inputs that an estimator cannot handle.
 
     >>> any_claims(1)
     Claims(10 claims, 4 users, 5 objects)
@@ -181,7 +181,7 @@ def any_crowd(seed: int) -> Claims:
 
 
 def resampled(claims: Claims, rng: np.random.Generator) -> Claims:
-    """As many users, drawn with replacement, with all their claims; one who is drawn twice counts as two."""
+    """The same number of users, drawn with replacement, with all their claims; a user drawn twice counts as two."""
     drawn = rng.integers(0, claims.n_users, claims.n_users)
     order, ends = np.argsort(claims.users, kind="stable"), np.cumsum(claims.claims_per_user)
     rows = [order[ends[user] - claims.claims_per_user[user] : ends[user]] for user in drawn]

@@ -18,7 +18,7 @@ _MOST_STEPS, _WIDEST_NOISE = 2**53, 2**50
 
 
 def usual_grid(law: NoiseLaw) -> Fraction:
-    """The power of ten that is between a twentieth and a two-hundredth of the noise's mean deviation."""
+    """The power of ten between a two-hundredth and a twentieth of the noise's standard deviation."""
     law.check_size()
     return Fraction(10) ** math.floor(math.log10(math.sqrt(law.mean_variance) / 20))
 
@@ -47,7 +47,7 @@ def perturb_answers(
     progress: Callable[[int, int], None] | None = None,
     stream: ByteStream | None = None,
 ) -> Claims:
-    """Claims of choices with what devices report instead; the options must be declared, or they would leak."""
+    """Claims of choices as devices report them; the options must be declared, or they would leak."""
     _check_raw(claims)
     if claims.answers is None or not claims.answers.declared:
         raise BadParameter(
@@ -73,7 +73,7 @@ def _check_raw(claims: Claims) -> None:
 
 
 def _by_user(claims: Claims, progress: Callable[[int, int], None] | None) -> Iterator[NDArray[np.intp]]:
-    """Where the claims of each user are."""
+    """The positions of the claims of each user."""
     order = np.argsort(claims.users, kind="stable")
     ends = np.cumsum(claims.claims_per_user)
     done = 0

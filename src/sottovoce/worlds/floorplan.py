@@ -24,8 +24,8 @@ from sottovoce.worlds.world import World
 Floats = NDArray[np.float64]
 
 SEGMENTS, WALKERS, READINGS = 129, 247, 740
-_PASSERS_BY = 183  # walk one segment
-_BUSIEST = (101, 115)  # segments of the one who walks most
+_PASSERS_BY = 183  # they walk one segment
+_BUSIEST = (101, 115)  # segments of the walker with the most
 _FEWEST, _MOST = 4, 10  # readings of a segment
 _MODULE = 0.9  # metres; hallways are 4 to 12 of them long
 
@@ -53,12 +53,12 @@ class Walkers:
     believed_stride: Floats  # metres
     phone: NDArray[np.intp]  # which model
     fatigue: Floats  # share by which the stride shortens over a hundred segments
-    factor: Floats  # steps counted for each one taken: 1, but for a few wild ones
+    factor: Floats  # steps counted for each one taken: 1, except for a few wild walkers
     lapses: Floats  # share of the readings in which some steps are missed or counted twice
 
     @classmethod
     def draw(cls, walks_once: NDArray[np.bool_], rng: np.random.Generator) -> "Walkers":
-        """Random walkers who misjudge their strides, mostly as too long; some who walk only once are wildly off."""
+        """Random walkers who misjudge their strides, mostly as too long; some who walk only once are far off."""
         many = len(walks_once)
         stride = _strides(many, rng)
         believed: Floats = stride * np.exp(rng.normal(_STRIDE_BIAS, _STRIDE_SPREAD, many))
@@ -86,7 +86,7 @@ class Walkers:
     ) -> Floats:
         """Distances in metres that walkers report for hallways of these lengths.
 
-        ``walked`` says how many segments each has walked before: with them the stride shortens, the belief does not.
+        ``walked`` is how many segments each has walked before: it shortens the stride, but not the believed stride.
         """
         steps = lengths / (self.stride[walker] * (1 - self.fatigue[walker] * walked / 100))
         missed, unevenness = _PHONES[self.phone[walker]].T
@@ -108,7 +108,7 @@ def floorplan(seed: int | np.random.Generator = 0) -> World:
     """129 hallway segments of 3.6 to 10.8 m measured by 247 walkers, who err as those of the published set do.
 
     740 readings: 183 walkers walk exactly one segment, the busiest more than a hundred, and each segment has 4 to 10
-    readings. A walker misjudges every stride alike, more often as too long; steps are missed or counted twice; a few
+    readings. A walker misjudges all strides by one factor, mostly as too long; steps are missed or counted twice; a few
     report two or three times the length. A walker's error variance is the mean square of their readings' errors.
 
     >>> floorplan(seed=1).claims
@@ -150,7 +150,7 @@ def read_floorplan(folder: str | Path) -> World:
     The published measurements are in their authors' repository, github.com/houpingx/ETCIBoot, for academic and
     educational use only and not to be redistributed. The pair is ``step_dataset.txt`` (segment, metres, user) and
     ``step_ground_truth.txt`` (segment, metres), columns separated by tabs. Repeated readings of one segment by one user
-    count as their mean.
+    are averaged.
     """
     claims_path, truth_path = _files(Path(folder))
     if claims_path.name == _TIDY[0]:
@@ -165,14 +165,14 @@ def read_floorplan(folder: str | Path) -> World:
     missing = [label for label in map(str, claims.object_labels.tolist()) if label not in truth_of]
     if missing:
         raise BadRow(
-            f"{truth_path}: no truth for {counted(len(missing), 'object')} with claims, such as {missing[0]!r}: "
-            "every object needs one here; add them, or leave their claims out"
+            f"{truth_path}: no truth for {counted(len(missing), 'object')} with claims, such as {missing[0]!r}, "
+            "but every object needs one; add them, or leave their claims out"
         )
     return _world(claims, np.array([truth_of[str(label)] for label in claims.object_labels.tolist()]))
 
 
 def floorplan_digest(folder: str | Path) -> str:
-    """SHA-256 of the files that `read_floorplan` would read: the same data, the same digest."""
+    """SHA-256 of the files that `read_floorplan` would read, which identifies the data."""
     return hashlib.sha256(b"".join(path.read_bytes() for path in _files(Path(folder)))).hexdigest()
 
 
@@ -182,7 +182,7 @@ def _world(claims: Claims, truths: Floats) -> World:
 
 
 def _segments_per_walker(rng: np.random.Generator) -> NDArray[np.intp]:
-    """How many segments each walks: mostly one, a few very many; always the same total."""
+    """How many segments each walker walks: most walk one, a few very many; the total is always the same."""
     regulars = WALKERS - _PASSERS_BY - 1
     busiest = int(rng.integers(_BUSIEST[0], _BUSIEST[1] + 1))
     left = READINGS - _PASSERS_BY - busiest - 2 * regulars
@@ -212,7 +212,7 @@ def _walks(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Who walks where, so that both counts come out exactly (Gale and Ryser).
 
-    The busiest choose first, each where most readings are still wanted; ties are broken by chance.
+    The busiest choose first, each where the most readings are still missing; ties are broken at random.
     """
     wanted = per_segment.copy()
     walker, segment = [], []
@@ -225,7 +225,7 @@ def _walks(
 
 
 def _places_within(walker: NDArray[np.intp]) -> NDArray[np.intp]:
-    """How many entries of the same walker stand before each entry; a walker's entries stand together."""
+    """How many entries of the same walker precede each entry; the entries of a walker are consecutive."""
     starts = np.flatnonzero(np.diff(walker, prepend=-1))
     return np.arange(len(walker)) - np.repeat(starts, np.diff(starts, append=len(walker)))
 
@@ -235,8 +235,8 @@ def _files(folder: Path) -> tuple[Path, Path]:
         if all((folder / name).is_file() for name in pair):
             return folder / pair[0], folder / pair[1]
     raise UnreadableFile(
-        f"{folder}: a floorplan is {' and '.join(_TIDY)}, or {' and '.join(_PUBLISHED)}; neither pair is there; "
-        "name another folder"
+        f"{folder}: a floorplan is {' and '.join(_TIDY)}, or {' and '.join(_PUBLISHED)}, and neither pair is there; "
+        "give another folder"
     )
 
 
@@ -252,7 +252,9 @@ def _read_tabs(path: Path, names: list[str]) -> pa.Table:
             pa.csv.ConvertOptions(column_types={"value": pa.float64()}),
         )
     except pa.ArrowInvalid as error:
-        raise BadRow(f"{path}: its columns must be {', '.join(names)}, separated by tabs; found: {error}") from error
+        raise BadRow(
+            f"{path}: its columns must be {', '.join(names)}, separated by tabs ({error}); correct it"
+        ) from error
 
 
 def _is_number(text: bytes) -> bool:

@@ -22,7 +22,7 @@ from sottovoce.privacy.parameters import check_range
 
 Floats = NDArray[np.float64]
 _MOST_ANSWERS = 10**7
-_MARGIN = 0.1  # of the range, on either side, where no truth lies: an edge would help the estimate
+_MARGIN = 0.1  # of the range, on either side, where no truth lies: being close to an edge would help the estimate
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class SequentialCrowd:
     """Who answers, and how: everybody answers every object, one person after the other.
 
     ``spread`` is the standard deviation of everybody's errors; with ``error_rate`` instead, users have error variances
-    from Exponential(rate λ1). ``spread_guess`` is the operator's guess. A share ``late`` of the answers arrives
-    ``late_by`` people later. ``batch`` answers arrive together. A share of ``liars`` says "higher" to everything,
-    without noise.
+    from Exponential(rate λ1). ``spread_guess`` is the operator's guess of it. The answers of a share ``late`` of the
+    people arrive ``late_by`` people later. The answers of ``batch`` people arrive together. A share ``liars`` of the
+    people always answers "higher", without noise.
     """
 
     law: AnswerLaw
@@ -88,9 +88,9 @@ class SequentialCrowd:
         board = Board(dict.fromkeys(names, scale))
         server = _Server(board, names, self.levels, self.grid, self.steps)
         sent: list[Sequence[Cuts]] = []
-        said: list[NDArray[np.int64]] = []
+        reported: list[NDArray[np.int64]] = []
         on_the_way: dict[int, list[int]] = {}
-        # Exactly this share: a random number of liars would add chance to the bias that is measured.
+        # Exactly this share: a random number of liars would make the measured bias more random.
         liars = {*rng.permutation(self.participants)[: round(self.liars * self.participants)].tolist()}
         for person in range(self.participants):
             published = server.published()
@@ -106,25 +106,25 @@ class SequentialCrowd:
             else:
                 levels = self.law.simulate(held, np.full(self.objects, person), self.levels, rng)[:, 0]
             sent.append(drawn)
-            said.append(levels)
+            reported.append(levels)
             delay = self.late_by if rng.random() < self.late else 0
             arrival = (person + delay) // self.batch * self.batch + self.batch - 1
             on_the_way.setdefault(arrival, []).append(person)
             for arrived in on_the_way.pop(person, ()):
-                server.take(sent[arrived], said[arrived])
+                server.take(sent[arrived], reported[arrived])
             if progress is not None:
                 progress(person + 1, self.participants)
         for arrived in (place for waiting in on_the_way.values() for place in waiting):
-            server.take(sent[arrived], said[arrived])
+            server.take(sent[arrived], reported[arrived])
         posteriors = [posterior for _, posterior in board.posteriors()]
         low, high = np.array([posterior.interval() for posterior in posteriors]).T
         return SequentialOutcome(
-            self, truths, np.array([posterior.median for posterior in posteriors]), low, high, usual, sent, said
+            self, truths, np.array([posterior.median for posterior in posteriors]), low, high, usual, sent, reported
         )
 
 
 class _Server:
-    """Takes answers, and publishes new cuts for a task when they are due."""
+    """Collects answers, and publishes new cuts when they are due."""
 
     def __init__(self, board: Board, names: list[str], levels: int, grid: Fraction, steps: Steps) -> None:
         self._board, self._names, self._levels, self._grid, self._steps = board, names, levels, grid, steps
@@ -155,7 +155,7 @@ class SequentialOutcome:
     high: Floats
     spread: float  # of the readings
     sent: Sequence[Sequence[Cuts]]
-    said: Sequence[NDArray[np.int64]]
+    reported: Sequence[NDArray[np.int64]]
 
     @property
     def errors(self) -> Floats:
@@ -184,7 +184,7 @@ class SequentialOutcome:
         crowd = self.crowd
         people, objects = np.divmod(np.arange(crowd.participants * crowd.objects), crowd.objects)
         cuts = [places(cut, crowd.grid) for everybody in self.sent for cut in everybody]
-        return Comparisons.from_arrays(people, objects, cuts, np.concatenate(self.said), noise=str(crowd.law))
+        return Comparisons.from_arrays(people, objects, cuts, np.concatenate(self.reported), noise=str(crowd.law))
 
     def write(self, folder: Path) -> None:
         """Write ``answers.csv`` and ``truth.csv`` into a folder."""
@@ -196,7 +196,7 @@ class SequentialOutcome:
             "user": people,
             "object": objects,
             CUTS_COLUMN: texts,
-            LEVEL_COLUMN: np.concatenate(self.said),
+            LEVEL_COLUMN: np.concatenate(self.reported),
             NOISE_COLUMN: [str(crowd.law)] * len(texts),
         }
         write_table(pa.table(columns), folder / "answers.csv")

@@ -1,4 +1,4 @@
-"""The synthetic crowd of the paper: every user has an error variance of their own."""
+"""The synthetic crowd of the paper: every user has their own error variance."""
 
 import numpy as np
 

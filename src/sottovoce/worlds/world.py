@@ -24,7 +24,7 @@ class World:
     building: Building | None = None  # where the objects are, if they have places
 
     def with_simulated_noise(self, law: NoiseLaw, seed: int | np.random.Generator = 0) -> "World":
-        """The same world seen by the server: simulated noise on every claim."""
+        """The same world as the server sees it, with simulated noise on every claim."""
         law.check_size()
         noisy = law.simulate(self.claims.values, self.claims.users, np.random.default_rng(seed))
         return replace(self, claims=self.claims.with_values(noisy, noise=str(law)))

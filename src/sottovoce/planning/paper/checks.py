@@ -1,4 +1,4 @@
-"""What the theorems ask of their parameters, and how a mistake is reported."""
+"""What the theorems require of their parameters, and how a mistake is reported."""
 
 from sottovoce.errors import BadParameter
 
@@ -23,18 +23,18 @@ _FRACTIONS = {
 
 
 def check(**parameters: float) -> None:
-    """Refuse a parameter outside its meaning; its name says which rule holds."""
+    """Refuse an invalid parameter; its name determines the rule."""
     for name, number in parameters.items():
         if name == "participants":
-            legal = 2 <= number <= _MOST_PARTICIPANTS and number == int(number)
+            valid = 2 <= number <= _MOST_PARTICIPANTS and number == int(number)
             rule = "at least two users (S) are needed to form pairs"
             fix = f"give a whole number from 2 to {_MOST_PARTICIPANTS:,}"
         elif name in _FRACTIONS:
-            legal = _SMALLEST_CHANCE <= number < 1
+            valid = _SMALLEST_CHANCE <= number < 1
             rule, fix = _FRACTIONS[name]
         else:
-            legal = 1 / _LARGEST <= number <= _LARGEST
+            valid = 1 / _LARGEST <= number <= _LARGEST
             rule, fix = _POSITIVE[name]
             rule += f", from {1 / _LARGEST:g} to {_LARGEST:g}"
-        if not legal:
+        if not valid:
             raise BadParameter(f"{name}={number}: {rule}; {fix}")

@@ -44,14 +44,14 @@ ASSUMED = (
     "⌈(S−1)/2⌉, so that pairs are missing; over all pairs the lemma is true. As corrected it is applied to s and then "
     "to s', which assumes weights that fall as variances rise; a method that settles on one user need not have them.",
     "Assumption 4.1: users are independent, errors and noise normal, their variances exponential with the rates given.",
-    "The bound goes through pairs of users and is loose: with a noise rate (λ2) of 0.5 its condition asks for "
+    "The bound goes through pairs of users and is loose: with a noise rate (λ2) of 0.5 its condition requires "
     "α > 2.2 (λ1 = 10) to 3.05 (λ1 = 1), where the measured error is 0.08 (CRH, 150 users).",
 )
 
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity of the paper. None: there is no such number, or the formula gives none here."""
+    """One quantity of the paper. None means that there is no such number, or that the formula gives none here."""
 
     name: str
     symbol: str
@@ -108,7 +108,7 @@ def compare(
     error_rate
         Rate (λ1) of the users' error variances.
     noise_rate
-        Rate (λ2) of the noise variances; None takes the largest for which the corrected privacy guarantee holds.
+        Rate (λ2) of the noise variances; None for the largest with which the corrected privacy guarantee holds.
     alpha, beta
         Utility: aggregates before and after noise differ by α or more with a chance of at most β.
     participants
@@ -116,7 +116,7 @@ def compare(
     epsilon, delta
         Privacy, for one reading that moves by Δ_s.
     b, eta
-        What Δ_s is made of, see `sensitivity_factor`.
+        Parameters of Δ_s; see `sensitivity_factor`.
 
     >>> report = compare(1.0, 0.5, alpha=4.0, beta=0.05, participants=150, epsilon=1.0, delta=0.1)
     >>> [(row.symbol, round(row.printed, 2), round(row.corrected, 2)) for row in report.rows if row.symbol == "E[Y]"]

@@ -1,4 +1,4 @@
-"""Distances between pairs of users: the mean and the variance that Theorem 4.3 needs, done right.
+"""Distances between pairs of users: the mean and the variance that Theorem 4.3 needs, corrected.
 
 Y_{s,s'} = √(σ_s² + σ_s'² + δ_s'²) is the standard deviation of x^s − x̂^s', user s before and user s' after noise, with
 σ² ~ Exponential(λ1) and δ² ~ Exponential(λ2). Everything scales with 1/√λ1, so that only the noise level
@@ -76,7 +76,7 @@ def corrected_pair_mean(error_rate: float, level: float, participants: int) -> P
 
         Var = (1/S⁴)·[ S·Var(d) + 2S(S−1)·Cov(d, g₁) + S(S−1)/2·(2(S−2)·ζ₁ + ζ₂) ],
 
-    g₁ = E[g | user s], ζ₁ = Var(g₁), ζ₂ = Var(g). So S·Var → ζ₁: it falls like 1/S, where the paper has 1/S².
+    with g₁ = E[g | user s], ζ₁ = Var(g₁), ζ₂ = Var(g). So S·Var → ζ₁: it falls like 1/S, where the paper has 1/S².
 
     A user's distance to themselves is really δ_s. It is counted as √(2σ_s² + δ_s²), like all other pairs, because only
     then does Lemma 4.4 carry over to pairs (see `weigh_values`); it adds a term of order 1/S to the mean.

@@ -1,4 +1,4 @@
-"""Theorem 4.9: the noise levels (c = λ1/λ2) that keep both promises, privacy and utility."""
+"""Theorem 4.9: the noise levels (c = λ1/λ2) that keep both guarantees, privacy and utility."""
 
 import math
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ class Levels:
 
 @dataclass(frozen=True)
 class Frontier:
-    """Where the bounds of Theorem 4.9 meet: the noise level (c) that privacy asks for, and the error (α) it leaves.
+    """Where the bounds of Theorem 4.9 meet: the noise level (c) that privacy requires, and the least error (α) there.
 
-    None: as printed no error can be promised there.
+    With None, the theorem as printed cannot guarantee any error there.
     """
 
     level: float
@@ -83,11 +83,11 @@ def useful_levels(alpha: float, beta: float, participants: int, error_rate: floa
 
 @dataclass(frozen=True)
 class TradeOffTheorem:
-    """Theorem 4.9 for one campaign: which noise levels (c) keep what it promises.
+    """Theorem 4.9 for one campaign: for which noise levels (c) its guarantees hold.
 
-    With a chance of at most ``beta`` the noise moves an aggregate of ``participants`` users, who err with rate
-    ``error_rate`` (λ1), too far; one reading that moves by Δ_s, made of ``b`` and ``eta`` as in `sensitivity_factor`,
-    is protected with ``epsilon`` and ``delta``.
+    Utility: noise moves an aggregate of ``participants`` users, whose error variances have the rate ``error_rate``
+    (λ1), too far with a chance of at most ``beta``. Privacy: one reading that moves by Δ_s, computed from ``b`` and
+    ``eta`` as in `sensitivity_factor`, is protected with ``epsilon`` and ``delta``.
     """
 
     beta: float
@@ -100,19 +100,19 @@ class TradeOffTheorem:
 
     @property
     def printed_lowest(self) -> float:
-        """γ_s²/(2·λ1·ε·ℓ), ℓ = ln(1/(1−δ)), from which level on the printed bound on privacy holds."""
+        """γ_s²/(2·λ1·ε·ℓ), ℓ = ln(1/(1−δ)), the level from which on the printed bound on privacy holds."""
         return printed_lowest_level(self.error_rate, self.epsilon, self.delta, self.b, self.eta)
 
     @property
     def corrected_lowest(self) -> float:
-        """γ_s²/(2ℓ(ε + ℓ)), from which level on the corrected bound on privacy holds."""
+        """γ_s²/(2ℓ(ε + ℓ)), the level from which on the corrected bound on privacy holds."""
         return corrected_lowest_level(self.epsilon, self.delta, self.b, self.eta)
 
     def printed_levels(self, alpha: float) -> Levels | None:
         """Noise levels as printed: `printed_lowest` ≤ c ≤ C with α > α_{λ1,c}. None if there are none.
 
-        The last condition is Theorem 4.3's. Since the printed α_{λ1,c} is infinite at c = 1 and grows like √c, it cuts
-        the interval short, and out of one that reaches across c = 1 it takes a piece.
+        The last condition is Theorem 4.3's. Since the printed α_{λ1,c} is infinite at c = 1 and grows like √c, it
+        shortens the interval, and removes a piece of one that contains c = 1.
 
         >>> levels = TradeOffTheorem(0.05, 150, 2, epsilon=1, delta=0.1).printed_levels(20)
         >>> round(levels.low), round(levels.high)

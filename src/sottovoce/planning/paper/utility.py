@@ -18,7 +18,7 @@ class WeightedMean:
     weighted: float
     plain: float
     decreasing: bool
-    """Whether a larger value never has a larger weight, as the lemma asks."""
+    """Whether a larger value never has a larger weight, as the lemma requires."""
 
     @property
     def holds(self) -> bool:
@@ -39,7 +39,7 @@ def weigh_values(values: ArrayLike, weights: ArrayLike) -> WeightedMean:
     WeightedMean(weighted=2.1666666666666665, plain=3.0, decreasing=True)
     """
     points, shares = _weighted(values, weights)
-    # Of equal values the heavier comes first: the lemma needs some order in which values rise and weights fall.
+    # Equal values are sorted by falling weight: the lemma needs some order in which values rise and weights fall.
     order = np.lexsort((-shares, points))
     decreasing = bool((np.diff(shares[order]) <= 0).all())
     return WeightedMean(float(shares @ points / shares.sum()), float(points.mean()), decreasing)
@@ -138,9 +138,9 @@ def _printed_room(alpha: float, chance: float) -> float:
 
 
 def printed_least_alpha(beta: float, participants: int, error_rate: float, level: float) -> float:
-    """Least error (α) that the printed theorem promises at a noise level (c): C ≥ c and α ≥ α_{λ1,c}; 0 if any α is.
+    """Least error (α) that the printed theorem promises at a noise level (c): C ≥ c and α ≥ α_{λ1,c}.
 
-    C = c is quadratic in α. Infinite at c = 1, where the printed α_{λ1,c} is.
+    C = c is quadratic in α. The least α is 0 if any will do, and infinite at c = 1, where the printed α_{λ1,c} is.
     """
     check(beta=beta, participants=participants)
     root_pi = math.sqrt(math.pi)

@@ -1,4 +1,4 @@
-"""The audit of answers: n answers with the first cell, and the same with the second cell as the first answer.
+"""The audit of answers: n answers that are all the first cell, and the same with the second cell as the first answer.
 
 Outputs are the reported cells. What is reported is compared with the law's own probabilities, which is far more
 sensitive than telling the inputs apart.
@@ -30,7 +30,7 @@ _LARGEST_CELL = 2**31
 class AnswerDraws(SampledOutputs):
     """Reported cells, releases × answers × cells, for each of the two inputs."""
 
-    value_rule = "the numbers of the reported cells with spaces between"
+    value_rule = "the numbers of the reported cells, separated by spaces"
 
     @classmethod
     def _value(cls, text: str) -> list[int]:
@@ -98,17 +98,17 @@ class AnswerSetting(Neighbours[AnswerLaw]):
 def _events(outputs: Cells) -> dict[str, NDArray[np.bool_]]:
     """Sets of outputs: the first answer's report, alone and together with how many others report the first cell."""
     first, second = ((outputs[:, 0] == cell).any(axis=1) for cell in (0, 1))
-    says = {
+    alone = {
         "answer 1 names the first cell, not the second": first & ~second,
         "answer 1 names the second cell, not the first": second & ~first,
     }
     others = (outputs[:, 1:] == 0).any(axis=2).sum(axis=1)
-    beside = {
-        f"{name}, and {least} or more others name the first": said & (others >= least)
-        for name, said in says.items()
+    together = {
+        f"{name}, and {least} or more others name the first": named & (others >= least)
+        for name, named in alone.items()
         for least in range(1, outputs.shape[1])
     }
-    return {**says, **beside}
+    return {**alone, **together}
 
 
 def _bound(holds: list[NDArray[np.bool_]], favours: int, delta: float) -> float:
@@ -128,11 +128,13 @@ def _checks(
     moved, kept = np.concatenate(moves, axis=1), np.concatenate(hits)
     yield Check("answers have the law's probabilities", smallest(_fits(moved, kept, law, channel)))
     pairs = [] if law.noised_together else itertools.combinations(range(kept.shape[1]), 2)
-    yield Check("each answer is drawn on its own", smallest(_alike(kept[:, a], kept[:, b], channel) for a, b in pairs))
+    yield Check(
+        "each answer is drawn independently", smallest(_alike(kept[:, a], kept[:, b], channel) for a, b in pairs)
+    )
     both = min(map(len, hits))
     consecutive = [(hit[0 : len(hit) // 2 * 2 : 2], hit[1 : len(hit) // 2 * 2 : 2]) for hit in hits]
     yield Check(
-        "each release is drawn on its own",
+        "each release is drawn independently",
         smallest(
             _alike(one[:, answer], other[:, answer], channel)
             for one, other in [(hits[0][:both], hits[1][:both]), *consecutive]
@@ -148,7 +150,7 @@ def _is_right(outputs: Cells, channel: Channel) -> bool:
 
 
 def _fits(moves: Cells, kept: NDArray[np.bool_], law: AnswerLaw, channel: Channel) -> Iterator[float]:
-    """How often the truth is reported in all answers together; and for each answer, how often each cell is."""
+    """How often the truth is reported in all answers together, and how often each cell is in each answer."""
     if not law.noised_together:
         yield two_sided(int(kept.sum()), kept.size, channel.hit)
     releases = moves.shape[1]

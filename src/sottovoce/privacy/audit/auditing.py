@@ -27,10 +27,10 @@ def audit(
 ) -> Audit:
     """Audit any sampler: a callable from a list of readings to a list of outputs, in whole grid steps for numbers.
 
-    ``setting`` says what is drawn: a `Setting` of numbers, which is the default, or an `AnswerSetting`, where readings
-    are cells and an output is the list of reported cells. ``delta`` says where on the profile to compare, or
-    ``epsilon`` does; by default it is 0 where the law promises a pure ε, and else half of δ(0), where few draws show
-    much. ``progress`` gets the number of draws done and the total.
+    ``setting`` defines the two inputs: a `NumberSetting`, which is the default, or an `AnswerSetting`, where readings
+    are cells and an output is the list of reported cells. Results are compared with the promise at ``delta``, or at
+    ``epsilon``. By default δ is 0 if the law has a pure ε, and otherwise half of δ(0), where few draws show much.
+    ``progress`` gets the number of draws done and the total.
     """
     inputs: Neighbours[Any] = setting or NumberSetting()
     promise = _promise(inputs.guarantee(law), epsilon, delta)  # a mistake is reported before the long work
@@ -50,7 +50,7 @@ def audit_draws(
     """Audit draws made elsewhere, for the inputs of ``setting``."""
     if draws.readings != setting.readings:
         raise BadParameter(
-            f"{draws.readings} readings in the draws: the setting says {setting.readings}, and they must be the same; "
+            f"{draws.readings} readings in the draws: the setting has {setting.readings}, and both must be the same; "
             "correct one of them"
         )
     return _audit(draws, law, setting, _promise(setting.guarantee(law), epsilon, delta))
@@ -59,7 +59,7 @@ def audit_draws(
 def _promise(
     guarantee: "Guarantee | AnswerGuarantee", epsilon: float | None, delta: float | None
 ) -> tuple[float, float]:
-    """ε and δ that are promised together, where an audit compares; given by one of them, or by neither."""
+    """The promised ε and δ that an audit compares with, from one of them or from neither."""
     check_one_of(epsilon, delta)
     if epsilon is not None:
         return epsilon, guarantee.delta(epsilon)

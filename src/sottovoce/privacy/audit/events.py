@@ -36,7 +36,7 @@ def _others(outputs: Numbers) -> Numbers:
     return np.asarray(np.sqrt((outputs[:, 1:] ** 2).mean(axis=1) + 0.25))
 
 
-# The changed reading on its own, then beside the readings that did not change: these reveal a variance that all share,
+# The changed reading on its own, then compared with the readings that did not change, which reveals a shared variance
 # or noise that is used twice.
 _SINGLE: dict[str, Callable[[Numbers, int], Numbers]] = {
     "changed reading": lambda outputs, shift: outputs[:, 0],
@@ -63,7 +63,7 @@ _FEATURES = _SINGLE | _BESIDE
 
 
 def most_telling(sides: tuple[Numbers, Numbers], shift: int, delta: float) -> Event:
-    """The event with the best bound on these draws."""
+    """The event with the largest lower bound on ε for these draws."""
     best, best_bound = Event("changed reading", ">", shift / 2, 1), -math.inf
     for feature, compute in (_FEATURES if sides[0].shape[1] > 1 else _SINGLE).items():
         values = (compute(sides[0], shift), compute(sides[1], shift))

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 FEWEST_DRAWS = 1000
 _COLUMNS = ("side", "release", "reading", "value")
 
-# From the readings of one release to what is sent of each.
+# Turns the readings of one release into what is sent for each of them.
 Sampler = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True)
 class SampledOutputs(ABC):
-    """What a sampler sent for each of the two inputs: arrays of releases × readings, and more."""
+    """What a sampler sent for each of the two inputs: arrays of releases × readings (× cells)."""
 
     sides: tuple[NDArray[Any], NDArray[Any]]
-    value_rule: ClassVar[str]  # of a file's values, in words
+    value_rule: ClassVar[str]  # what a value in a file must be, in words
 
     def __post_init__(self) -> None:
         for number, side in enumerate(self.sides):
@@ -73,8 +73,8 @@ class SampledOutputs(ABC):
             side, release, reading, output = cls._row(row, number)
             if reading in releases[side].setdefault(release, {}):
                 raise BadRow(
-                    f"row {number}: side {side}, release {release}, reading {reading} occurs twice: "
-                    "each release has each reading once; remove one of them"
+                    f"row {number}: side {side}, release {release}, reading {reading} occurs twice, "
+                    "but a release has each reading once; remove one of them"
                 )
             releases[side][release][reading] = output
         readings = sorted({reading for side in releases for outputs in side.values() for reading in outputs})
@@ -82,8 +82,8 @@ class SampledOutputs(ABC):
             for release, outputs in side_releases.items():
                 if len(outputs) != len(readings):
                     raise BadRow(
-                        f"side {side}, release {release}: it has {len(outputs)} of {len(readings)} readings: "
-                        "every release must have all; add the missing ones"
+                        f"side {side}, release {release}: it has {len(outputs)} of {len(readings)} readings, "
+                        "but every release must have all; add the missing ones"
                     )
         ordered = [[[outputs[r] for r in readings] for outputs in side.values()] for side in releases]
         return cls((cls._array(ordered[0], len(readings)), cls._array(ordered[1], len(readings))))
@@ -100,13 +100,13 @@ class SampledOutputs(ABC):
                 "correct it"
             ) from None
         if side not in (0, 1):
-            raise BadRow(f"row {number}: side {side}: it must be 0 or 1, for the first or the second input; correct it")
+            raise BadRow(f"row {number}: side {side} must be 0 or 1, for the first or the second input; correct it")
         return entry
 
     @classmethod
     @abstractmethod
     def _value(cls, text: str) -> Any:
-        """A value in a file; a ValueError says that it is not valid."""
+        """Parse a value in a file; a ValueError means that it is not valid."""
 
     @classmethod
     @abstractmethod

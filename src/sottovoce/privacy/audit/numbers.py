@@ -1,4 +1,4 @@
-"""The audit of numbers: n readings of zero, and the same with the first reading at the distance.
+"""The audit of numbers: n readings of zero, and the same with the first reading moved by the distance.
 
 The distance is rounded up to the grid. The checks are those of `sottovoce.privacy.conformity`.
 """
@@ -49,7 +49,7 @@ class NumberDraws(SampledOutputs):
 
 @dataclass(frozen=True)
 class NumberSetting(Neighbours[NoiseLaw]):
-    """The two inputs: ``readings`` readings, the first of which differs by ``distance``; outputs are ``grid`` steps."""
+    """The two inputs: ``readings`` readings, the first of which differs by ``distance``. Outputs are in grid steps."""
 
     distance: float = 1.0
     grid: float | None = None  # a tenth of the distance
@@ -106,7 +106,7 @@ class NumberSetting(Neighbours[NoiseLaw]):
         return NumberDraws.of(sampler, self, samples, progress)
 
     def evidence(self, draws: NumberDraws, law: NoiseLaw, delta: float) -> Evidence:
-        # The event is chosen on one half and measured on the other: no correction for having tried many is needed.
+        # The event is chosen on one half and measured on the other, so trying many needs no correction.
         event = most_telling(draws.half(0), self.shift, delta)
         often, seldom = draws.half(1) if event.favours == 0 else draws.half(1)[::-1]
         hits, misses = (int(event.holds(side, self.shift).sum()) for side in (often, seldom))

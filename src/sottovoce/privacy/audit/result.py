@@ -13,9 +13,6 @@ from sottovoce.privacy.laws import Law
 if TYPE_CHECKING:
     from sottovoce.privacy.audit.inputs import Neighbours
 
-if TYPE_CHECKING:
-    pass
-
 # The bound on ε holds with this confidence: a correct sampler fails at most once in ten thousand audits.
 CONFIDENCE = 0.9999
 
@@ -30,7 +27,7 @@ class Evidence:
 
 
 def epsilon_bound(often: Any, seldom: Any, often_draws: int, seldom_draws: int, delta: float) -> NDArray[np.float64]:
-    """A lower bound on ε: ln((P - δ)/P'), with P as small and P' as large as counts allow, each at half the risk."""
+    """A lower bound on ε: ln((P - δ)/P'), P as small and P' as large as the counts allow, each at half the risk."""
     often, seldom = np.asarray(often, float), np.asarray(seldom, float)
     risk = (1 - CONFIDENCE) / 2
     low = np.where(often > 0, betaincinv(np.maximum(often, 1), often_draws - often + 1, risk), 0)

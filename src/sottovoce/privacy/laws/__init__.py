@@ -1,6 +1,6 @@
 """Laws: how devices perturb a reading or an answer before they send it. One file per law, listed by name in `LAWS`.
 
-Only the running program registers laws: nothing that comes from elsewhere, such as a manifest, can add one.
+Only code in this process can register a law: nothing that comes from elsewhere, such as a manifest, can add one.
 """
 
 from sottovoce.errors import BadParameter

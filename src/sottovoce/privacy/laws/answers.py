@@ -1,6 +1,6 @@
-"""Laws for answers: a device holds one of several cells and reports one, or a few, that need not be the true one.
+"""Laws for answers: a device holds one of several cells, and reports one or a few cells, which may not include it.
 
-Cells are the choices of a question, or the intervals that public cuts make of the number line.
+Cells are the choices of a question, or the intervals into which public cuts divide the number line.
 """
 
 from abc import abstractmethod
@@ -24,21 +24,21 @@ MOST_CELLS = 65_535
 
 @dataclass(frozen=True)
 class Channel:
-    """What an analyst knows about a reported answer: ``size`` cells, out of ``cells``."""
+    """The probabilities of a report, which names ``size`` of the ``cells``; they are public."""
 
     cells: int
     size: int
     hit: float  # the chance that the true cell is reported
-    miss: float  # the chance that a given other one is
+    miss: float  # the chance that a given other cell is reported
 
     def chance(self, right: float) -> float:
-        """The chance that a user reports the right cell, if they hold it with the chance ``right``."""
+        """The chance that a report names the right cell, if its user holds that cell with the chance ``right``."""
         return right * self.hit + (1 - right) * self.miss
 
 
 @dataclass(frozen=True)
 class AnswerLaw(Law):
-    """A law of randomised answers."""
+    """A law for answers."""
 
     kinds: ClassVar[tuple[Kind, ...]] = ("choice",)
 
@@ -48,7 +48,7 @@ class AnswerLaw(Law):
         return 1
 
     def check_cells(self, cells: int) -> None:
-        """Refuse a number of cells for which the law says nothing."""
+        """Refuse a number of cells for which the law is not defined."""
         if isinstance(cells, bool) or not isinstance(cells, int) or not 2 <= cells <= MOST_CELLS:
             raise BadParameter(
                 f"choices {cells!r}: there must be at least 2 and at most {MOST_CELLS:,}; write 4, for example"
@@ -56,13 +56,13 @@ class AnswerLaw(Law):
 
     @abstractmethod
     def channel(self, cells: int) -> Channel:
-        """How a true cell out of this many becomes a reported one."""
+        """How likely each report is, for a true cell out of this many."""
 
     @abstractmethod
     def shifts(self, cells: Sequence[int], stream: "ByteStream") -> list[tuple[int, ...]]:
         """How far each answer of one participant is shifted, for answers out of these numbers of cells.
 
-        Shifts are drawn without looking at the answers. Each answer has as many of them as cells are reported.
+        Shifts are drawn without looking at the answers. An answer has one shift per reported cell.
         """
 
     def simulate(
@@ -70,7 +70,7 @@ class AnswerLaw(Law):
     ) -> "NDArray[np.int64]":
         """Reported cells (answers × cells reported, in ascending order), for experiments only.
 
-        ``users`` says whose answer each is. Devices never use this: they draw `shifts`.
+        ``users`` gives the user of each answer. Devices never use this: they draw `shifts`.
         """
         import numpy as np
 
@@ -82,23 +82,23 @@ class AnswerLaw(Law):
     def _simulated_shifts(
         self, users: "NDArray[np.integer]", cells: int, rng: "np.random.Generator"
     ) -> "NDArray[np.int64]":
-        """The same as `shifts`, with NumPy's random numbers."""
+        """The same as `shifts`, for all users at once, with NumPy's random numbers."""
 
     def in_words(self, cells: int, language: str = "en") -> str:
-        """What happens to an answer out of this many, for a participant."""
+        """What happens to an answer out of this many choices or levels, for a participant."""
         from sottovoce.privacy.sentence import answer_words
 
         return answer_words(self.channel(cells), language)
 
     def guarantee(self, choices: int = 2, readings: int = 30, unit: Unit = "reading") -> "AnswerGuarantee":
-        """What the law promises to somebody who gives ``readings`` answers; see `sottovoce.privacy.answers`."""
+        """What the law guarantees for a participant with ``readings`` answers; see `sottovoce.privacy.answers`."""
         from sottovoce.privacy.answers import AnswerGuarantee
 
         return AnswerGuarantee(self, choices, readings, unit)
 
     @abstractmethod
     def profile(self, cells: int, readings: int, moved: int) -> "Profile":
-        """δ(ε) of ``readings`` answers, ``moved`` of which change: an upper bound for all parameters."""
+        """δ(ε) for ``readings`` answers, ``moved`` of which change: an upper bound for all parameters."""
 
     @abstractmethod
     def least_epsilon(self, cells: int, readings: int, moved: int, delta: float) -> float:

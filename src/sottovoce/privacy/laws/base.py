@@ -1,9 +1,9 @@
 """What every law is: a text form, and the kinds of claims that it perturbs.
 
-Two families have a file each: `noise` adds noise to numbers, `answers` reports another answer now and then. A new law
-is a subclass of one of them in a file of its own and one line in the registry (`sottovoce.privacy.laws`). What it must
-define is abstract there; what it may leave out has a default that is safe for any law. Devices use laws without NumPy,
-so methods that need it import it themselves.
+There are two families, each in its own file: `noise` adds noise to numbers, and `answers` sometimes reports another
+answer. A new law is a subclass of one of them in a new file, and one line in the registry (`sottovoce.privacy.laws`).
+What it must define is abstract in the base class; everything else has a default that is safe for any law. Devices use
+laws without NumPy, so methods that need it import it themselves.
 """
 
 import math
@@ -25,14 +25,14 @@ class Law(ABC):
     """A law by which devices perturb what they send. Its text form is its name and its parameters: ``shared:0.5``."""
 
     name: ClassVar[str]
-    title: ClassVar[str]  # what operators call it
+    title: ClassVar[str]  # its name on the pages of operators
     words: ClassVar[str]  # what it does, for operators
-    label: ClassVar[str]  # in figures
-    example: ClassVar[str]  # one in text form; noise of size 1
+    label: ClassVar[str]  # its name in figures
+    example: ClassVar[str]  # an example in text form
     kinds: ClassVar[tuple[Kind, ...]]  # the kinds of claims that it can perturb
-    # Whether it promises an ε without exception (δ = 0).
+    # Whether it guarantees an ε without exception (δ = 0).
     is_pure: ClassVar[bool] = False
-    # Whether all readings of a participant must be perturbed together, because they share what was drawn.
+    # Whether all readings of a participant must be perturbed together, because they share a random draw.
     noised_together: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class Law(ABC):
 
     @classmethod
     def form(cls) -> str:
-        """How the law is written; what may be left out is in brackets."""
+        """How the law is written; optional parameters are in brackets."""
         return cls.name + "".join(
             f":{field.name.upper()}" if field.default is MISSING else f"[:{field.name.upper()}]"
             for field in fields(cls)

@@ -1,4 +1,4 @@
-"""Normal noise, equally wide for everybody."""
+"""Normal noise with the same spread for everybody."""
 
 import math
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gaussian(NoiseLaw):
-    """Normal noise with standard deviation ``sigma``, equally wide for everybody."""
+    """Normal noise with the same standard deviation ``sigma`` for everybody."""
 
     sigma: float
     name: ClassVar[str] = "gaussian"
-    title: ClassVar[str] = "Bell curve"
+    title: ClassVar[str] = "Gaussian noise"
     words: ClassVar[str] = "noise from the same normal distribution for everybody"
     label: ClassVar[str] = "constant (Gaussian)"
     example: ClassVar[str] = "gaussian:1.0"

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from sottovoce.privacy.profiles import Profile
 
 _LARGEST_SIZE = 1e100
-_ROUND = 1e-13  # a number this close to a round one, relatively, is meant to be that
+_ROUND = 1e-13  # a number within this relative distance of a round one is taken to be that one
 
 
 class ReadingNoise(Protocol):
-    """What the noise-aware estimator needs to give every reading a weight of its own.
+    """What the noise-aware estimator needs to weigh every reading separately.
 
     A reading's error is the user's own normal error plus the noise; ``scale`` is the length scale of the noise's tail.
     """
@@ -50,9 +50,9 @@ class NoiseLaw(Law):
     """A law of noise on numbers."""
 
     kinds: ClassVar[tuple[Kind, ...]] = ("number",)
-    # The power of length with which each parameter grows. Where it is negative, a smaller parameter is more noise.
+    # The power of length with which each parameter grows. Where it is negative, a smaller parameter means more noise.
     powers: ClassVar[Mapping[str, int]]
-    # Whether noise is planned for any number of readings rather than for the number asked for.
+    # Whether noise is planned for any number of readings rather than for the requested number.
     planned_for_any_number: ClassVar[bool] = False
 
     @classmethod
@@ -91,7 +91,7 @@ class NoiseLaw(Law):
         size = math.sqrt(self.mean_variance)
         if not 1 / _LARGEST_SIZE <= size <= _LARGEST_SIZE:
             raise BadParameter(
-                f"noise law {self}: its noise has size {size:g}: the size must lie between {1 / _LARGEST_SIZE:g} and "
+                f"noise law {self}: the size of its noise is {size:g}, and must lie between {1 / _LARGEST_SIZE:g} and "
                 f"{_LARGEST_SIZE:g}; choose a unit that suits the readings"
             )
 
@@ -99,7 +99,7 @@ class NoiseLaw(Law):
     def simulate(
         self, values: "NDArray[np.float64]", users: "NDArray[np.int32]", rng: "np.random.Generator"
     ) -> "NDArray[np.float64]":
-        """Values with noise, for experiments only; ``users`` says whose value each is.
+        """Values with noise, for experiments only; ``users`` gives the user of each value.
 
         Devices never use this: floating-point noise leaks. They draw `on_grid`.
         """
@@ -108,26 +108,26 @@ class NoiseLaw(Law):
     def on_grid(self, grid: Fraction) -> "GridNoise":
         """What the exact sampler draws, in steps of this grid."""
 
-    # What the law promises
+    # What the law guarantees
 
     def guarantee(
         self, distance: float = 1.0, readings: int = 30, unit: Unit = "reading", grid: float | None = None
     ) -> "Guarantee":
-        """What the law promises for readings up to ``distance`` apart; see `sottovoce.privacy.guarantee`."""
+        """What the law guarantees for readings up to ``distance`` apart; see `sottovoce.privacy.guarantee`."""
         from sottovoce.privacy.guarantee import Guarantee
 
         return Guarantee(self, distance, readings, unit, grid)
 
     @abstractmethod
     def profile(self, distance: float, readings: int, moved: int) -> "Profile":
-        """δ(ε) of continuous noise on ``readings`` readings, ``moved`` of which move by the distance."""
+        """δ(ε) for continuous noise on ``readings`` readings, ``moved`` of which move by the distance."""
 
     def profile_of_any_number(self, distance: float, moved: int) -> "Profile":
         """The same, valid for any number of readings."""
         return self.profile(distance, moved, moved)
 
     def paper_delta(self, length: float, epsilon: float) -> float | None:
-        """δ by the printed theorem of the paper, for a move of this Euclidean length; None where it says nothing."""
+        """δ by the paper's theorem as printed, for a move of this Euclidean length; None where it does not apply."""
         return None
 
     @abstractmethod
@@ -145,7 +145,7 @@ class NoiseLaw(Law):
 
     @classmethod
     def granted(cls, delta: float) -> float:
-        """The δ that the law is allowed: one that promises without exception needs none."""
+        """The δ that the law may use: a law whose guarantee holds without exception needs none."""
         return 0.0 if cls.is_pure else delta
 
     @classmethod
@@ -162,22 +162,25 @@ class NoiseLaw(Law):
 
     @classmethod
     def takes_grids(cls, unit: Unit, grids: int) -> bool:
-        """Whether tasks on this many grids can have this noise: readings that are handled together need one grid."""
+        """Whether tasks on this many grids can have this noise: those handled together need the same grid."""
         return grids <= 1 or (unit == "reading" and not cls.noised_together)
 
     # What an analyst can make of readings with this noise
 
     def information(self, variances: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        """Fisher information about the truth of a reading whose own error has this variance: at least 1/variance."""
+        """Fisher information about the truth from readings whose own errors have these variances.
+
+        It is at least 1 over the variance of error and noise together, the default here.
+        """
         return 1 / (variances + self.mean_variance)
 
     def known_variances(self, shape: tuple[int, ...], rng: "np.random.Generator") -> "NDArray[np.float64] | None":
-        """Random variances of normal noise, for an oracle that knows them; None where noise has no such variances."""
+        """Random variances of normal noise, for an oracle that uses them; None where noise has no such variances."""
         return None
 
     @property
     def constant_variance(self) -> float:
-        """The part of the noise's variance that is the same on all readings of everybody."""
+        """The part of the noise's variance that is the same for all readings of everybody."""
         return self.mean_variance
 
     @property
@@ -186,7 +189,7 @@ class NoiseLaw(Law):
         return None
 
     def reading_noise(self) -> ReadingNoise | None:
-        """What gives every reading a weight of its own; None: noise is treated as normal, with its own variance."""
+        """What weighing every reading separately needs; None where noise is treated as normal, with its variance."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""Randomised response: the true answer, or now and then any other one."""
+"""Randomised response: the true answer, or sometimes any other one."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Response(AnswerLaw):
     """Every set of ``size`` cells with the true one in it is e^``epsilon`` times as likely as one without it.
 
     With one cell this is randomised response over k cells: the true one with probability e^ε/(e^ε + k - 1). With more
-    it is subset selection, which says more about the answer at the same ε when there are many choices.
+    it is subset selection, which is more accurate at the same ε when there are many choices.
 
     S. Warner 1965, doi:10.1080/01621459.1965.10480775; M. Ye and A. Barg 2018, doi:10.1109/TIT.2018.2809790
 
@@ -36,7 +36,7 @@ class Response(AnswerLaw):
     epsilon: float
     size: int = 1
     name: ClassVar[str] = "response"
-    title: ClassVar[str] = "Random answers"
+    title: ClassVar[str] = "Randomised answers"
     words: ClassVar[str] = "sometimes another answer is sent, drawn at random; the promise holds for any two answers"
     label: ClassVar[str] = "randomised response"
     example: ClassVar[str] = "response:1.0"
@@ -62,7 +62,7 @@ class Response(AnswerLaw):
         if self.size >= cells:
             raise BadParameter(
                 f"noise law {self} with {cells} choices: a reported set must be smaller than the set of all choices, "
-                "or it says nothing; choose a smaller SIZE"
+                "or it reveals nothing; choose a smaller SIZE"
             )
 
     def channel(self, cells: int) -> Channel:
@@ -84,7 +84,7 @@ class Response(AnswerLaw):
         keeps = rng.random(len(users)) < self.channel(cells).hit
         if self.size == 1:
             return np.where(keeps, 0, rng.integers(1, cells, len(users)))[:, None]
-        # The other cells of a set: the first of a random order of all but the true one.
+        # The other cells of a set: the first cells in a random order of all but the true one.
         others = np.argsort(rng.random((len(users), cells - 1)), axis=1)[:, : self.size] + 1
         others[keeps, 0] = 0
         return np.asarray(others, np.int64)
@@ -98,14 +98,14 @@ class Response(AnswerLaw):
     def least_epsilon(self, cells: int, readings: int, moved: int, delta: float) -> float:
         if delta == 0:
             return moved * self.epsilon
-        # A report tells for the true cell with chance a and against it with chance a·e^-ε; each counts ε. At least
-        # half of the time the total is above its mean less its deviation (Cantelli), and then e^-total times as likely
-        # after a move.
+        # A report names the true cell and not a given other one with the chance `decisive`, a loss of ε; the reverse
+        # has the chance `decisive`·e^-ε, a loss of -ε. At least half of the time the total loss is above its mean minus
+        # its standard deviation (Cantelli), and such reports are e^-total times as likely after a move.
         ratio = math.exp(-self.epsilon)
-        tells = (cells - self.size) / (cells - 1) / (1 + (cells - self.size) / self.size * ratio)
-        total = math.ceil(moved * tells * (1 - ratio) - math.sqrt(moved * tells * (1 + ratio)))
+        decisive = (cells - self.size) / (cells - 1) / (1 + (cells - self.size) / self.size * ratio)
+        total = math.ceil(moved * decisive * (1 - ratio) - math.sqrt(moved * decisive * (1 + ratio)))
         many = total * self.epsilon + math.log1p(-2 * delta) if delta < 0.5 else -math.inf
-        one = self.epsilon + math.log1p(-delta / tells) if delta < tells else -math.inf
+        one = self.epsilon + math.log1p(-delta / decisive) if delta < decisive else -math.inf
         return max(one, many)
 
     def chance_of_truth(self, cells: int) -> float:

@@ -62,5 +62,5 @@ class SharedVariance(DrawnVariance):
     @classmethod
     def least(cls, search: "Search") -> Self:
         loss = -math.log1p(-search.delta)
-        # Valid for any number of readings of continuous noise, so a safe end to search from.
+        # Valid for any number of readings with continuous noise, so it is a safe start for the search.
         return cls(search.largest(cls, 2 * loss * (search.epsilon + loss) / search.length**2))

@@ -22,8 +22,8 @@ class TwoLayer(AnswerLaw):
     """Each participant draws a flip probability once, for all their answers to questions with two choices.
 
     It comes from Uniform(0, ½), or from Beta(``a``, ``b``) if these are given. One answer is plain randomised response
-    at the mean flip probability. Several answers under one drawn probability promise less and less, as readings under
-    one shared variance do: the figures here are the true ones.
+    at the mean flip probability. The more answers share one drawn probability, the weaker the guarantee, as for
+    readings under one shared variance; the figures here take this into account.
 
     Y. Li et al., KDD 2018, doi:10.1145/3219819.3219829
 
@@ -62,7 +62,7 @@ class TwoLayer(AnswerLaw):
     def check_cells(self, cells: int) -> None:
         super().check_cells(cells)
         if cells != 2:
-            raise BadParameter(f"noise law {self} with {cells} choices: it flips one of two answers; use response:1")
+            raise BadParameter(f"noise law {self} with {cells} choices: it works only with two choices; use response:1")
 
     @property
     def flip(self) -> float:
@@ -76,7 +76,7 @@ class TwoLayer(AnswerLaw):
     def shifts(self, cells: Sequence[int], stream: "ByteStream") -> list[tuple[int, ...]]:
         for count in cells:
             self.check_cells(count)
-        if self.a is None:  # half of a uniform probability: a coin that is Beta(1, 1), and a fair one
+        if self.a is None:  # half of a uniform probability: a coin with a Beta(1, 1) chance and a fair one, both
             return [(int(one and uniform(stream, 2)),) for one in urn(stream, 1, 1, 1, len(cells))]
         ones, zeros = self.exact("a"), self.exact("b")
         more = math.lcm(ones.denominator, zeros.denominator)

@@ -1,4 +1,4 @@
-"""The manners of scikit-learn: parameters by name, copies, results only after a fit; and fits that leave no trace."""
+"""The conventions of scikit-learn: parameters by name, copies, results only after a fit, and no side effects."""
 
 import copy
 import inspect
@@ -136,7 +136,7 @@ def own_line():
 
 
 @pytest.mark.parametrize("method", [sv.CRH, sv.NoiseAware])
-def test_a_warning_points_at_the_line_that_asked(method, claims):
+def test_a_warning_points_at_the_callers_line(method, claims):
     table = claims.to_arrow()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
