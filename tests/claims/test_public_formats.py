@@ -106,7 +106,7 @@ def test_other_encodings_decimal_commas_and_marks_in_front(tmp_path):
         ("matrix", "o,ann,bob\nhall,1,2\nstairs,3,tall\n", BadRow, "line 3, column 'bob': value 'tall': a value"),
         ("matrix", "o,ann,bob\nhall,1,inf\n", BadRow, "line 2, column 'bob': value 'inf'"),
         ("matrix", "o,ann,bob\nhall,1\n", BadRow, "line 2: 2 cells: the header has 3; leave cells empty where"),
-        ("matrix", "o,ann,ann\nhall,1,2\n", MissingColumn, "two columns 'ann': names of columns must be unique"),
+        ("matrix", "o,ann,ann\nhall,1,2\n", MissingColumn, "two columns 'ann', but column names must be unique"),
         ("matrix", "o,ann\n", NoClaims, "a matrix needs a header"),
         ("matrix", "o,ann\nhall,\n", NoClaims, "no row"),
         ("matrix", "o,ann\nhall,1\nhall,2\n", DuplicateClaim, "a second claim about object 'hall'"),
