@@ -84,7 +84,7 @@ def test_matrix_with_labels_and_masked_values():
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: sv.Claims.from_matrix([[1.0, np.inf]]), BadRow, "row 0, column 1: inf"),
+        (lambda: sv.Claims.from_matrix([[1.0, np.inf]]), BadRow, "row 0, column 1, inf"),
         (lambda: sv.Claims.from_matrix([[np.nan]]), NoClaims, "fill it"),
         (lambda: sv.Claims.from_matrix([1.0, 2.0]), ValueError, "2, users × objects"),
         (lambda: sv.Claims.from_matrix([[1.0]], users=["a", "b"]), ValueError, "2 labels for 1 user:"),

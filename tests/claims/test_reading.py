@@ -151,8 +151,8 @@ def test_bad_json_lines(file, lines, words):
 @pytest.mark.parametrize(
     ("name", "content", "error", "words"),
     [
-        ("a.jsonl", '{"user":"a","object":"x","value":1}\n' * 4, FileTooLarge, "4 claims: at most 3"),
-        ("a.csv", "user,object,value\n" + "a,x,1\n" * 4, FileTooLarge, "4 claims: at most 3"),
+        ("a.jsonl", '{"user":"a","object":"x","value":1}\n' * 4, FileTooLarge, "4 claims, but at most 3"),
+        ("a.csv", "user,object,value\n" + "a,x,1\n" * 4, FileTooLarge, "4 claims, but at most 3"),
         ("a.jsonl", '{"a": 1}', MissingColumn, "no column 'user' among 'a'"),
         ("a.jsonl", "\n \n", NoClaims, "the file is empty"),
         ("a.jsonl", '{"user":1,"object":1,"value":1}\nnull', BadRow, "row 2: 'null': a line must be a JSON object"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, BadRow
 from sottovoce.text_tables import BLANKS, THOUSANDS
 
@@ -33,8 +34,8 @@ _COMMA = rf"^[+-]?(?:[0-9]{{1,3}}(?:[.'’{BLANKS}][0-9]{{3}})+|[0-9]+),[0-9]*$"
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?: ?[AaPp][Mm])?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
 _DATE = r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}[./](?:[0-9]{4}|[0-9]{2}))"
 _TIME = rf"^(?:{_DATE}(?:[T ]{_CLOCK})?|{_CLOCK})$"
-# Numbers that people recognise but a parser does not, because of a decimal comma or a unit, and times. "5b" is not among
-# them: it may as well be an answer.
+# Times, and numbers that people recognise but a parser does not, because of a decimal comma or a unit. "5b" is not
+# among them: it may as well be an answer.
 NEARLY_A_NUMBER = rf"{_TIME}|{_COMMA}|^[+-]?[0-9.,]*[0-9][{BLANKS}]+{_UNIT}$|^[+-]?[0-9]+,[0-9]+[{BLANKS}]*{_UNIT}$"
 
 
@@ -135,14 +136,10 @@ def _without_units(
     if len(counts) > 1:
         (most, many), (other, few) = sorted(counts.items(), key=lambda entry: -entry[1])[:2]
         raise BadRow(
-            f"{source}: {value} is in {most!r} ({_rows(many)}) and in {other!r} ({_rows(few)}); all values must have "
-            "the same unit, so convert them first"
+            f"{source}: {value} is in {most!r} ({counted(many, 'row')}) and in {other!r} ({counted(few, 'row')}); all "
+            "values must have the same unit, so convert them first"
         )
     return pc.if_else(pc.is_valid(parts), number, texts)
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row{'s' * (count != 1)}"
 
 
 def _with_points(texts: pa.Array | pa.ChunkedArray, decimal: str) -> pa.Array | pa.ChunkedArray:

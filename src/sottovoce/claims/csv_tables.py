@@ -102,7 +102,7 @@ def _read_csv_as_text(
     source: TableFile, labels: Sequence[str], value: str, parse: Any, taken: Sequence[str]
 ) -> Columns:
     """The slow way: in one thread, everything as text, noting rows with the wrong number of fields."""
-    source.check_text()  # Arrow prints a traceback about a row that it cannot hand to `note`
+    source.check_text()  # Arrow prints a traceback about a row that it cannot pass to `note`
     ragged: dict[int, str] = {}
 
     def note(row: Any) -> str:
@@ -126,7 +126,7 @@ def _read_csv_as_text(
 
 
 def csv_columns(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
-    """The columns of a CSV file; labels may be numbers, or begin with the mark that keeps spreadsheets from running them."""
+    """The columns of a CSV file; its labels may be numbers, or begin with the mark against running them as formulas."""
     columns = pick(table, labels, value, name)
     values = as_written_column(columns.values) if pa.types.is_dictionary(columns.values.type) else columns.values
     written = [as_written_column(column) for column in columns.labels]

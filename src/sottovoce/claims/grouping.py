@@ -94,7 +94,7 @@ def by_value(offsets, values):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def first_repeat(offsets, users, size):  # type: ignore[no-untyped-def]
-    """Position of the first claim with the same user as the claim before it, or -1; a claim takes ``size`` positions."""
+    """Position of the first claim by the same user as the claim before it, or -1; a claim takes ``size`` positions."""
     for group in range(len(offsets) - 1):
         for place in range(offsets[group] + size, offsets[group + 1], size):
             if users[place] == users[place - size]:
