@@ -74,7 +74,7 @@ class AwareChoices(ChoiceIteration):
     def advance(self) -> float:
         users, before, agreed = self._users, self._polled, self._polled.agreed
         right = self._habits.right(agreed)[:, None] if self._habits else agreed
-        users.take(right)
+        users.update(right)
         if self._done in _LEARNING:
             users.learn()
         mix = _DAMPING if self._done >= _UNDAMPED else 0.0

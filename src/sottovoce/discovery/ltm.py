@@ -14,9 +14,9 @@ class LTM(TruthDiscovery):
 
     sensitivity = (a₁ + Σ p over their answers) / (a₁ + a₀ + Σ p over all answers to their objects)
     false positive rate = (b₁ + Σ (1 - p) over their answers) / (b₁ + b₀ + Σ (1 - p) over all answers to their objects)
-    log odds of p = ln(c₁ / c₀) + Σ over the object's users of the log ratio of what each said of the answer
+    log odds of p = ln(c₁ / c₀) + Σ over the object's users of the log likelihood ratio of giving the answer or not
 
-    Expectation–maximisation with these means, where the paper samples; starts at vote shares. Chances are the
+    Expectation–maximisation with these means (the paper samples instead); starts at vote shares. Chances are the
     probabilities p, divided by their sum for the object.
     B. Zhao, B. Rubinstein, J. Gemmell, J. Han, PVLDB 5(6), 2012, doi:10.14778/2168651.2168656
 
