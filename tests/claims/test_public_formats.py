@@ -123,7 +123,7 @@ def test_what_does_not_fit_the_format_is_refused_with_its_place(tmp_path, name, 
 def test_a_column_that_is_not_there(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("o,ann,bob\nhall,1,2\n")
-    with pytest.raises(MissingColumn, match="no column 'truth' of truths among 'ann', 'bob'; name the one"):
+    with pytest.raises(MissingColumn, match="no column 'truth' of truths among 'ann', 'bob'; name the column"):
         sv.Claims.read_format(path, "matrix", column="truth")
     with pytest.raises(MissingColumn, match="columns are objects, and none of them has truths"):
         sv.Claims.read_format(path, "matrix-by-user", column="ann")
