@@ -131,7 +131,7 @@ def from_lists(
             f"answer {answer!r} about {about!r}: it must be one of the object's options "
             f"({shown_options(listed[place if lists is not None else 0])}); correct it, or add it to the options"  # type: ignore[arg-type]
         )
-    # Labels of mixed types, or of types that Arrow does not have, stay Python objects.
+    # Labels of one type become an Arrow column; labels of mixed types stay Python objects.
     labels = label_column(np.array(everything, object)) if len({type(label) for label in everything}) == 1 else None
     kept: Labels = labels if labels is not None else np.fromiter(everything, object, len(everything))
     return Answers(kept, cell_offsets, cell_ids, cells, True, size), codes.astype(code_type(cells))

@@ -25,8 +25,8 @@ class ByComparison:
 
     P(level) = r + (1 - k·r)·(Φ((b - truth)/spread) - Φ((a - truth)/spread)) for a level between the cuts a and b, with
     r the chance of each wrong level among k. The prior of the truth is uniform over a range; the spread is estimated
-    from all objects. The estimate aims at the median of the crowd's readings. With four levels and users who answer
-    about several objects, users' accuracies are estimated too, and accurate users count more.
+    from all objects. The estimate aims at the median of the crowd's readings. With more than two levels and users who
+    answer about several objects, users' accuracies are estimated too, and accurate users count more.
     docs/why/comparisons.md has the derivation.
 
     Parameters

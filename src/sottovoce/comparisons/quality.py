@@ -1,4 +1,4 @@
-"""How accurate users are, from their answers with four levels, and truths in which accurate users count more.
+"""How accurate users are, from answers with more than two levels, and truths in which accurate users count more.
 
 Each user has a posterior over a few error variances, which stand for equal parts of the crowd's exponential law; the
 mean of this law is estimated too. Truths move by score steps given these posteriors. When users are judged, the

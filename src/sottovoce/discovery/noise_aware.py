@@ -30,7 +30,7 @@ _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations in which the crowd's prior, tai
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
 # With few claims, earlier posteriors could keep truths that no fit from scratch finds, and would save almost no time.
 _MOSTLY, _FEWEST_CLAIMS = 0.9, 1000
-# Largest move after which the prior is estimated again; and the same, relative to the first move after it was.
+# The prior is estimated again once moves are below this; and the same, relative to the first move after an estimation.
 _FIRST_REST, _CALM = 1e-3, 0.01
 _MOST_UPDATES = 60
 _FARTHEST_PRIOR = 4.0  # how far to extrapolate a prior, in lengths of its step; a prior is less certain than truths are

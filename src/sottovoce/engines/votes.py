@@ -62,7 +62,7 @@ def agree_by_truth(offsets, users, codes, cells, chances, sums):
 def count(
     offsets, users, codes, cells, size, groups, prior, unseen, known, old, softmax, weights, slopes, slack, room, votes
 ):  # fmt: skip
-    """Votes for the options of objects that do not rest, one object after the other; returns their number.
+    """Votes for the options of objects that do not rest, one object after the other; returns how many were stored.
 
     A vote is the user's weight in the object's group, plus, with ``slopes``, the slope times the chance that the answer
     had before. Slopes are in the same table as the weights, behind them, and so in the same cache line.
