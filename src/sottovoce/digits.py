@@ -11,7 +11,7 @@ def decimals_for(uncertainty: float) -> int | None:
 
 
 def counted(count: int, thing: str, things: str | None = None) -> str:
-    """A number of things, in words; ``things`` is the plural where it is irregular.
+    """A number of things, in words; ``things`` is the plural if it is irregular.
 
     >>> counted(1, "claim"), counted(1200, "claim"), counted(2, "person", "people")
     ('1 claim', '1,200 claims', '2 people')

@@ -38,7 +38,7 @@ def noise_law(table: pa.Table, name: str) -> str | None:
     laws = [law for law in pc.unique(pc.unique(table[NOISE_COLUMN]).cast(pa.string())).to_pylist() if law]
     if len(laws) > 1:
         raise BadRow(
-            f"{name}: {NOISE_COLUMN} {laws[0]!r} and {laws[1]!r}: all claims of a table must have the same law; "
+            f"{name}: {NOISE_COLUMN} is {laws[0]!r} and {laws[1]!r}, but all claims of a table must have the same law; "
             "put claims with different laws into separate tables"
         )
     return laws[0] if laws else None

@@ -184,7 +184,7 @@ class Matrix(PublicFormat):
     def _no_truths(self, source: TableFile, column: str | None, header: Sequence[str]) -> MissingColumn:
         if self.by_user:
             return MissingColumn(
-                f"{source.name}: column {column!r}: in {self.name}, columns are objects, and none of them has truths; "
+                f"{source.name}, column {column!r}: in {self.name}, columns are objects, and none of them has truths; "
                 "write the truths as a table of object and value, and omit column= (--column)"
             )
         return MissingColumn(

@@ -185,7 +185,7 @@ def check_columns(
     lengths = [*map(len, columns.labels), len(values) // size]
     if len(set(lengths)) > 1:
         described = ", ".join(counted(length, name) for name, length in zip(names, lengths, strict=True))
-        raise BadRow(f"{source}: {described}: every claim needs one of each; give columns of equal length")
+        raise BadRow(f"{source}: {described}, but every claim needs one of each; give columns of equal length")
 
     encoded = [encode(column, columns.numerals) for column in columns.labels]
     missing = [ids < 0 for ids, _ in encoded]

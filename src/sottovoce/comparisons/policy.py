@@ -21,7 +21,7 @@ _SHARE_OF_ANSWERS = 30  # cuts change after one more answer for every 30 that th
 
 
 def usual_levels(epsilon: float, readings: int = 1) -> int:
-    """How many levels an answer should have: two, or four where ε allows it.
+    """How many levels an answer should have: two, or four if ε allows it.
 
     ``readings`` is how many tasks one person answers: only four levels show how accurate people are.
 

@@ -39,7 +39,7 @@ class Comparisons:
     levels: NDArray[np.int64]
     user_labels: NDArray[Any]
     object_labels: NDArray[Any]
-    noise: str | None = None  # the law for answers, as text, where the source names it
+    noise: str | None = None  # the law for answers, as text, if the source names it
     skipped: int = 0  # bad rows that were left out on request
 
     @classmethod

@@ -83,7 +83,7 @@ class AwareEstimate:
             whole = self.swept.precision * (1 + self.tail) / (1 + 3 * self.tail)
             precision = np.maximum(whole - uncertain, _LEAST_PRECISION * whole)
         effective_users, scatter = engine.precision(self.truths, weights)
-        # Where nobody can be compared with anybody else, nothing is known about errors.
+        # If no user can be compared with another one, nothing is known about errors.
         compared = known.any() or bool((engine.comparable() > 0).any())
         variance = 1 / precision if compared else np.full(engine.n_objects, np.inf)
         freedom, of_weights = (None, None) if self.noisy and not self.opinions else self._freedom()
@@ -171,8 +171,8 @@ class AwareEstimate:
         return np.where(known, truths, corrected), np.where(known, variance, wider)
 
     def _weighted_medians(self, weights: Floats) -> Floats:
-        middling = Step(self.step.center, np.ones(self.engine.n_objects), self.step.spread, average="median")
-        return self.engine.sweep(middling, weights, self.truths).truths
+        by_median = Step(self.step.center, np.ones(self.engine.n_objects), self.step.spread, average="median")
+        return self.engine.sweep(by_median, weights, self.truths).truths
 
     def _voted(self) -> Floats:
         """Truths by vote, in which users who are also right about other objects count more."""
@@ -227,9 +227,9 @@ class AwareEstimate:
         doubt = engine.object_sums(spread) / total**2
         doubt = doubt + self.objects.doubt if self.objects else doubt
         # so it is no more certain than all claims together make it. For opinions, no law is known that would say more.
-        believed = 1.0 if self.opinions else engine.object_sums(np.where(once, belief.weight, 0.0)) / total
+        from_crowd = 1.0 if self.opinions else engine.object_sums(np.where(once, belief.weight, 0.0)) / total
         errors = max(engine.n_claims - engine.n_objects, 1) * self.worth
-        return _freedom_of(np.maximum(doubt, believed**2 * 2 / errors)), _freedom_of(doubt)
+        return _freedom_of(np.maximum(doubt, from_crowd**2 * 2 / errors)), _freedom_of(doubt)
 
 
 def _freedom_of(doubt: Floats) -> Floats:

@@ -205,7 +205,7 @@ class TruthDiscovery(ABC):
         estimate = iteration.estimate()
         if isinstance(estimate, ChoiceEstimate):
             assert choices is not None
-            self._take_choices(choices, estimate)
+            self._set_choices(choices, estimate)
         else:
             assert numbers is not None
             self.truths_, self.effective_users_ = estimate.truths, estimate.effective_users
@@ -227,7 +227,7 @@ class TruthDiscovery(ABC):
             )
         return self
 
-    def _take_choices(self, given: ChoiceInput, estimate: ChoiceEstimate) -> None:
+    def _set_choices(self, given: ChoiceInput, estimate: ChoiceEstimate) -> None:
         """Truths are the most probable answers, or the first of those that are equally probable."""
         engine, answers = given.engine, given.answers
         self._options, self.chances_ = answers, Ragged(estimate.chances, answers.offsets)

@@ -216,7 +216,7 @@ def runners_up(chances: Floats, offsets: NDArray[np.int64], first: NDArray[np.in
 
 
 def labels_at(answers: Answers, places: NDArray[np.int64]) -> NDArray[Any]:
-    """The label of one option per object, by its place; None where the place is -1."""
+    """The label of one option per object, by its place; None if the place is -1."""
     labels = to_numpy(answers.labels)
     at = np.maximum(places, 0)
     found = labels[answers.ids_of(np.arange(len(places)), at)]

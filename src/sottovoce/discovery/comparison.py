@@ -23,7 +23,7 @@ class Comparison:
     """The results of several methods; the others are compared with the first."""
 
     results: Sequence[Outcome]
-    scores: dict[str, dict[str, Any]]  # by method, where truths are known
+    scores: dict[str, dict[str, Any]]  # by method, if truths are known
 
     @classmethod
     def of(

@@ -32,7 +32,7 @@ class UserLosses:
     @property
     def mean(self) -> Floats:
         counts = np.maximum(self.count, _LEAST_COUNT)  # a user without claims has no loss
-        return np.divide(self.sum, counts, out=counts)  # in place, which is faster where users are many
+        return np.divide(self.sum, counts, out=counts)  # in place, which is faster with many users
 
 
 Weigh = Callable[[UserLosses], Floats]
@@ -173,7 +173,7 @@ def usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
     if not compared.all():
         weights = np.where(compared, weights, weights[compared].mean() if compared.any() else 1.0)
     largest, smallest = weights.max(), weights.min()
-    if not (np.isfinite(largest) and smallest >= 0):  # also where one of them is not a number
+    if not (np.isfinite(largest) and smallest >= 0):  # also if one of them is NaN
         place = int(np.argmax(~(np.isfinite(weights) & (weights >= 0))))
         raise BadParameter(
             f"weigh returned the weight {weights[place]} for a user: a weight must be a finite number, 0 or more; "

@@ -92,11 +92,12 @@ class _FactIteration(ChoiceIteration):
 
     def advance(self) -> float:
         sensitivity, false = self._rates()
-        silent = np.log1p(-sensitivity) - np.log1p(-false)
-        said = np.log(sensitivity) - np.log(false)
-        self._weights = np.maximum(said - silent, 0.0)
+        omitting = np.log1p(-sensitivity) - np.log1p(-false)
+        giving = np.log(sensitivity) - np.log(false)
+        self._weights = np.maximum(giving - omitting, 0.0)
         size, before = self._given.answers.size, self._chances
-        scores = self._engine.tally(said - silent) + np.repeat(self._engine.object_sums(silent) / size, self._cells)
+        scores = self._engine.tally(giving - omitting)
+        scores += np.repeat(self._engine.object_sums(omitting) / size, self._cells)
         scores += np.log(self._method.truth[0] / self._method.truth[1])
         self._chances = self._given.pinned(expit(scores))
         move = float(np.abs(self._chances - before).max())

@@ -168,7 +168,7 @@ class _AwareIteration(Iteration):
         self._belief = self._quality.belief(np.full(engine.n_users, self._quality.scale), np.ones(engine.n_users))
         if self._warm:
             self._belief = self._belief.updated(self._warm.by_user, self._warm.common_users(engine.user_labels))
-        self._take_unit(self._objects.unit if self._objects else np.ones(engine.n_objects))
+        self._set_unit(self._objects.unit if self._objects else np.ones(engine.n_objects))
         # Later units of known objects include the crowd's bias; these come from the scatter of claims alone.
         self._scatter_unit = self._unit
         self._acceleration, self._priors = Acceleration(), Acceleration(_FARTHEST_PRIOR)
@@ -187,7 +187,7 @@ class _AwareIteration(Iteration):
             self._objects.begin_with(earlier.by_object["log scale"], common)
         return _LEARNING_AGAIN if earlier.iteration > max(_LEARNING_AGAIN) else _LEARNING
 
-    def _take_unit(self, unit: Floats) -> None:
+    def _set_unit(self, unit: Floats) -> None:
         self._unit = unit
         # Rounded claims that agree may be off together, by up to half a step (W. F. Sheppard's correction, 1898).
         self._rounding = self._rounded_to**2 / 12 * unit**2 if self._steps else None
@@ -266,7 +266,7 @@ class _AwareIteration(Iteration):
                     self._independent = self._independent * self._worth
             self._tail = self._learn_tail(sample) if self._learn_tail else self._tail
             if self._objects and self._swept.misfit is not None:
-                self._take_unit(self._objects.learn(self._swept.misfit, objects, sample))
+                self._set_unit(self._objects.learn(self._swept.misfit, objects, sample))
         return moved
 
     def _extrapolate(self, squares: Floats, counts: Floats) -> tuple[Floats, Floats]:

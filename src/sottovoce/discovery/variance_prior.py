@@ -75,7 +75,7 @@ class VariancePrior:
         return least(lambda prior: self._misfit(likelihood, prior), start, low, high, _SEARCHED)
 
     def _two_kinds(self, likelihood: Floats, one: Floats) -> Floats:
-        """A first prior of two kinds: users are divided by their posteriors under one, where both parts differ most."""
+        """A first prior of two kinds: users, sorted by their posteriors, are divided where both parts differ most."""
         mass = self.mass(one)
         places = np.sort(likelihood @ (mass * np.log(self._nodes)) / (likelihood @ mass))
         sums, below = np.cumsum(places)[:-1], np.arange(1, len(places))

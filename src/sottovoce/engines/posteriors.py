@@ -29,7 +29,7 @@ def moments(agreed, disagreed, log_right, log_wrong, factors, out):
     right, wrong, sums = np.zeros((groups, _AT_ONCE)), np.zeros((groups, _AT_ONCE)), np.empty((columns, _AT_ONCE))
     likely, largest = np.empty((nodes, _AT_ONCE)), np.empty(_AT_ONCE)
     for first in range(0, len(out), _AT_ONCE):
-        many = _take(agreed, disagreed, first, right, wrong)
+        many = _copy_counts(agreed, disagreed, first, right, wrong)
         _likelihoods(right, wrong, log_right, log_wrong, likely, largest)
         sums[:] = 0.0
         for node in range(nodes):
@@ -49,7 +49,7 @@ def likelihoods(agreed, disagreed, log_right, log_wrong):
     right, wrong = np.zeros((groups, _AT_ONCE)), np.zeros((groups, _AT_ONCE))
     likely, largest, out = np.empty((nodes, _AT_ONCE)), np.empty(_AT_ONCE), np.empty((nodes, len(agreed)))
     for first in range(0, len(agreed), _AT_ONCE):
-        many = _take(agreed, disagreed, first, right, wrong)
+        many = _copy_counts(agreed, disagreed, first, right, wrong)
         _likelihoods(right, wrong, log_right, log_wrong, likely, largest)
         out[:, first : first + many] = likely[:, :many]
     return out
@@ -121,7 +121,7 @@ def evidence(laws, likely):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _take(agreed, disagreed, first, right, wrong):
+def _copy_counts(agreed, disagreed, first, right, wrong):
     """Copy the counts of the next users, by group; returns how many there are."""
     many = min(_AT_ONCE, len(agreed) - first)
     for group in range(len(right)):
