@@ -1,7 +1,7 @@
 """Sottovoce: private truth discovery for crowd sensing.
 
-Many people measure the same things with very different quality and do not want to hand over what they measured.
-Sottovoce finds the truth in their conflicting, noisy claims.
+Many people measure the same things, with very different accuracy, and do not want to hand over what they measured.
+Sottovoce estimates the truth from their conflicting, noisy claims.
 
 >>> import sottovoce as sv
 >>> claims = sv.Claims.from_matrix([[10.0, 21.0], [10.2, 20.8], [14.0, 30.0]])
@@ -117,9 +117,9 @@ def __getattr__(name: str) -> object:
     if name not in _PACKAGE_OF:
         raise AttributeError(f"module 'sottovoce' has no attribute {name!r}")
     package = import_module(f"sottovoce.{_PACKAGE_OF[name]}")
-    found = package if _PACKAGE_OF[name] == name else getattr(package, name)
-    globals()[name] = found
-    return found
+    value = package if _PACKAGE_OF[name] == name else getattr(package, name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

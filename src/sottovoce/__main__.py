@@ -1,4 +1,4 @@
-"""``python -m sottovoce`` is the command ``sottovoce``."""
+"""Runs the command ``sottovoce`` as ``python -m sottovoce``."""
 
 from sottovoce.cli import main
 

@@ -1,17 +1,17 @@
-"""Figures for people: how many digits are worth showing, and how many things there are."""
+"""Numbers for people to read: how many decimals are worth showing, and counts with their noun."""
 
 import math
 
 
 def decimals_for(uncertainty: float) -> int | None:
-    """The number of decimals at which the last two digits lie within the uncertainty; None if that is not known."""
+    """The number of decimals that show the uncertainty to two digits; None if the uncertainty is unknown."""
     if not (0 < uncertainty < math.inf):
         return None
     return max(0, min(12, 1 - math.floor(math.log10(uncertainty))))
 
 
 def counted(count: int, thing: str, things: str | None = None) -> str:
-    """A number of things, in words; ``things`` is the plural where it is irregular.
+    """A number of things, in words; ``things`` is the plural if it is irregular.
 
     >>> counted(1, "claim"), counted(1200, "claim"), counted(2, "person", "people")
     ('1 claim', '1,200 claims', '2 people')

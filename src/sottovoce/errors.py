@@ -1,6 +1,6 @@
-"""One exception per kind of mistake, each on the builtin that a caller would catch.
+"""One exception per kind of mistake, each derived from the built-in exception that a caller would catch.
 
-Every message says the value, the rule and the fix, in that order.
+Every message gives the value, the rule and the fix, in that order.
 """
 
 import sys
@@ -16,11 +16,11 @@ class BadParameter(SottovoceError, ValueError):
 
 
 class NotFitted(SottovoceError, ValueError, AttributeError):
-    """A result that was asked for before there was one."""
+    """A result that was requested before there is one."""
 
 
 class MissingColumn(SottovoceError, KeyError):
-    """A table without one of the columns asked for."""
+    """A table that lacks a required column."""
 
     def __str__(self) -> str:  # KeyError would show the repr of the message
         return str(self.args[0])
@@ -39,7 +39,7 @@ class DuplicateClaim(SottovoceError, ValueError):
 
 
 class UnreadableFile(SottovoceError, OSError):
-    """A file that is not there, or not in a format that can be read."""
+    """A file that does not exist, or that is not in a readable format."""
 
 
 class MissingExtra(SottovoceError, ImportError):
@@ -59,7 +59,7 @@ class UnwiseChoice(UserWarning):
 
 
 def warn(message: str, kind: type[Warning]) -> None:
-    """Warn, pointing at the line outside of this package that led here, however deep in it the warning arises."""
+    """Warn, pointing at the line of the caller's code, however deep in this package the warning arises."""
     frame, depth = sys._getframe(1), 2
     # By module, not by file: code that dataclasses generate belongs to a module but not to a file.
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sottovoce":

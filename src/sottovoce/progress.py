@@ -5,5 +5,6 @@ from typing import ParamSpec
 
 P = ParamSpec("P")
 
-# A function that is called repeatedly during the work. Its type says with what: `Progress[int, int]` gets two numbers.
+# A function that is called repeatedly during the work. The type lists its arguments: `Progress[int, int]` gets two
+# numbers.
 Progress = Callable[P, None]

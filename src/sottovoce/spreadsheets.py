@@ -1,8 +1,8 @@
 """Tables as people keep them: XLSX, text with separators in any usual encoding, or cells copied from a spreadsheet.
 
-Cells stay text. Nothing is run, and no file can make the reader use more than a little memory: an XLSX file is a ZIP
-archive of XML, so it is unpacked up to a limit, whatever sizes it states, and entities, which the format forbids and
-which can grow without limit, are refused. XLSX itself is left to openpyxl.
+Cells stay text, and nothing in a file is run. No file can make the reader use much memory: an XLSX file is a ZIP
+archive of XML, so it is unpacked only up to a limit, whatever sizes it states. XML entities are refused, because the
+format forbids them and they can grow without limit. openpyxl reads the unpacked XLSX.
 """
 
 import codecs
@@ -23,14 +23,14 @@ from sottovoce.text_tables import as_written
 MOST_BYTES = 8 << 20  # of a file, or of a text
 _MOST_UNPACKED = 16 << 20
 _MOST_PARTS = 1000  # of an archive
-# Elements of XML: those of ten thousand rows. Each takes some hundred bytes of memory, however small it is in the file.
+# XML elements: enough for ten thousand rows. Each takes hundreds of bytes of memory, however small it is in the file.
 _MOST_ELEMENTS = 800_000
-_MOST_STYLES = 50_000  # of them in the description of styles, each of which takes longer than a cell
-_MOST_SHEETS = 10_000  # of them in the list of sheets, each of which takes longer still
-# Bytes: of a text, as long as a spreadsheet allows with every sign written as an entity; of a tag, which may list many
-# cells; and of a tag that describes a style, because openpyxl's time grows with its square.
+_MOST_STYLES = 50_000  # elements in the description of styles; each takes longer to read than a cell
+_MOST_SHEETS = 10_000  # elements in the list of sheets; each takes longer still
+# In bytes. A text may be as long as a spreadsheet allows, with every character written as an entity. A tag may list
+# many cells. A tag that describes a style must be shorter, because openpyxl's time grows with the square of its length.
 _LONGEST_TEXT, _LONGEST_TAG, _LONGEST_STYLE = 1 << 18, 1 << 16, 1 << 13
-_MOST_TEXT = 32 << 20  # characters of all cells: a text that is stored once may be in many of them
+_MOST_TEXT = 32 << 20  # characters of all cells: many cells may share a text that is stored once
 _AT_ONCE = 1 << 16
 _MOST_COLUMNS = 100
 _MOST_ROWS = 20_000
@@ -40,14 +40,14 @@ _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 
 class NumberCell(str):
-    """A number that the file stores as one, so that its decimal sign is known."""
+    """A cell that the file stores as a number, so that its decimal sign is known."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class CellRow:
-    """Cells that are not empty, by column; the number is the one that an editor or a spreadsheet shows."""
+    """The non-empty cells of a row, by column, and the row's number as an editor or a spreadsheet shows it."""
 
     number: int
     cells: dict[str, str]
@@ -55,11 +55,11 @@ class CellRow:
 
 @dataclass(frozen=True)
 class Cells:
-    """A table by the columns that were asked for."""
+    """A table with the requested columns."""
 
     rows: list[CellRow]
-    titles: dict[str, str]  # of the columns, as they stand in the first row
-    counted: str  # "row" of a spreadsheet, or "line" of a text
+    titles: dict[str, str]  # of the columns, as written in the first row
+    counted: str  # what row numbers count: each "row" of a spreadsheet or "line" of a text
     notes: tuple[str, ...] = ()
 
 
@@ -97,7 +97,7 @@ def read_cells(name: str, content: bytes | str, columns: Mapping[str, str], enco
 
 
 def plain_heading(text: str) -> str:
-    """A heading in the form in which it is looked up: in lower case, without punctuation and what is in brackets.
+    """A heading as it is looked up: in lower case, without punctuation or anything in brackets.
 
     >>> plain_heading(" Lowest value (m):")
     'lowest value'
@@ -137,7 +137,7 @@ def _checked(
 
 
 def _decoded(name: str, content: bytes, encoding: str | None, notes: list[str]) -> str:
-    """Text in the encoding that is named, that its first bytes mark, or that fits."""
+    """The text, decoded as named, as its first bytes indicate, or as UTF-8 or windows-1252, whichever fits."""
     marks = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
     marked = next((named for mark, named in marks.items() if content.startswith(mark)), None)
     try:
@@ -148,7 +148,7 @@ def _decoded(name: str, content: bytes, encoding: str | None, notes: list[str]) 
                 f"{name}: it is not text in {encoding or marked or 'UTF-8'}; save it as CSV in UTF-8, or name its "
                 "encoding"
             ) from None
-    except (LookupError, ValueError):  # a name that nobody knows, or that cannot be one
+    except (LookupError, ValueError):  # an unknown name, or one that no encoding can have
         raise BadParameter(
             f"encoding {encoding!r}: it must be a text encoding; utf-8, utf-16 and windows-1252 are common"
         ) from None
@@ -163,8 +163,8 @@ def _rows_of_text(name: str, text: str, columns: Mapping[str, str]) -> Iterator[
     if len(first) > _LONGEST_CELL * 4:
         raise UnreadableFile(f"{name}: its first line is too long; it must name the columns")
 
-    def named(sign: str) -> tuple[int, int]:
-        cells = next(csv.reader([first], delimiter=sign), [])
+    def named(delimiter: str) -> tuple[int, int]:
+        cells = next(csv.reader([first], delimiter=delimiter), [])
         return sum(plain_heading(cell) in columns for cell in cells), len(cells)
 
     table = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=named))
@@ -183,13 +183,13 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
         import openpyxl
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about styles and rules of cells, which do not matter here
+            warnings.simplefilter("ignore")  # about cell styles and rules, which do not matter here
             book = openpyxl.load_workbook(unpacked, read_only=True, data_only=True, keep_links=False)
             sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
             if not sheets:
                 raise UnreadableFile(f"{name}: it has no sheet with cells; {advice}")
             sheet = sheets[0]
-            sheet.reset_dimensions()  # what a file says about its size need not be true
+            sheet.reset_dimensions()  # the size that a file states need not be true
             bounds = {"max_col": _MOST_COLUMNS, "max_row": _MOST_ROWS + 2}
             rows, text = [], 0
             for number, cells in enumerate(sheet.iter_rows(values_only=True, **bounds), 1):
@@ -202,7 +202,7 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
                     )
     except UnreadableFile:
         raise
-    except Exception as mistake:  # whatever the library makes of a damaged file
+    except Exception as mistake:  # openpyxl raises errors of many kinds for a damaged file
         raise UnreadableFile(
             f"{name}: it cannot be read as a spreadsheet ({type(mistake).__name__}); {advice}"
         ) from None
@@ -210,10 +210,10 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
 
 
 def _unpacked(name: str, content: bytes) -> io.BytesIO:
-    """The archive with its parts as they are, so that no header can be wrong about them any more.
+    """The archive with its parts uncompressed, so that no header can misstate their sizes.
 
-    Archives that would grow too large are refused, and so is XML with a document type, which may define entities, or
-    with more, or longer, elements than a table needs.
+    An archive that would grow too large is refused. So is XML with a document type, which may define entities, and XML
+    with more or longer elements than a table needs.
     """
     unpacked, left, elements = io.BytesIO(), _MOST_UNPACKED, 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(unpacked, "w") as checked:
@@ -238,7 +238,7 @@ def _unpacked(name: str, content: bytes) -> io.BytesIO:
 
 
 def _part_of(archive: zipfile.ZipFile, part: zipfile.ZipInfo, most: int) -> bytes:
-    """A part, or a little more than ``most`` bytes of it. Read at once, it may take any memory while it is unpacked."""
+    """A part, or a little more than its first ``most`` bytes: all at once, it could take any amount of memory."""
     chunks, size = [], 0
     with archive.open(part) as stream:
         while size <= most and (chunk := stream.read(_AT_ONCE)):
@@ -253,7 +253,7 @@ def _elements_of(name: str, part: str, plain: bytes) -> int:
     most = _MOST_STYLES if has_styles else _MOST_SHEETS if "workbook" in part else _MOST_ELEMENTS
     if count > most:
         raise _too_much(name)
-    pieces = plain.split(b"<")  # a regular expression for long ones could take hours
+    pieces = plain.split(b"<")  # with a regular expression, long pieces could take hours
     tags = (len(piece.partition(b">")[0]) for piece in pieces)
     if max(map(len, pieces)) > _LONGEST_TEXT or max(tags) > (_LONGEST_STYLE if has_styles else _LONGEST_TAG):
         raise _too_much(name)
@@ -262,7 +262,7 @@ def _elements_of(name: str, part: str, plain: bytes) -> int:
 
 def _too_much(name: str) -> UnreadableFile:
     return UnreadableFile(
-        f"{name}: it has too many cells or cell styles, or one that is too long; save the table alone as CSV"
+        f"{name}: it has too many cells or cell styles, or one that is too long; save only the table, as CSV"
     )
 
 

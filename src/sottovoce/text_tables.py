@@ -1,11 +1,11 @@
 """Small tables that people write by hand or in a spreadsheet: CSV in which every cell stays text.
 
-Claims, of which there may be millions, are read by `sottovoce.claims.reading`. This is for the readings of one
-participant and the tasks of one campaign, on machines without NumPy or Arrow.
+Claims, of which there may be millions, are read by `sottovoce.claims.reading`. This module is for the readings of one
+participant and the tasks of one campaign, and for machines without NumPy or Arrow.
 
-A spreadsheet would run a cell such as ``=HYPERLINK(…)`` as a formula. A text that would be taken for one gets an
-apostrophe before it, which spreadsheets do not run; our own readers remove it again. Numbers stay unchanged,
-even where they are written as text.
+A spreadsheet would run a cell such as ``=HYPERLINK(…)`` as a formula. A text that looks like a formula gets an
+apostrophe in front, so that spreadsheets do not run it; our own readers remove the apostrophe again. Numbers stay
+unchanged, even if they are written as text.
 """
 
 import csv
@@ -22,10 +22,10 @@ _LONGEST_SHOWN = 40
 def read_rows(
     name: str, text: str, needed: Collection[str], optional: Collection[str] | None = None
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table, each with the number of its line; cells that are empty are left out.
+    """The rows of a table, each with its line number; empty cells are left out.
 
-    Cells are separated by commas, or by semicolons or tabs as in some spreadsheets. ``name`` is named in errors.
-    Without ``optional``, columns that nobody asked for are left out; with it, any other column is a mistake.
+    Cells are separated by commas, or by semicolons or tabs as in some spreadsheets. Error messages begin with ``name``.
+    Without ``optional``, columns that are not needed are ignored; with it, any other column is an error.
 
     >>> list(read_rows("tasks.csv", "id;low\\nhall;0\\n", ["id"]))
     [(2, {'id': 'hall'})]
@@ -55,7 +55,7 @@ def read_rows(
 
 
 def harmless(text: str) -> str:
-    """A text as a cell that no spreadsheet runs as a formula.
+    """The text as a cell that no spreadsheet runs as a formula.
 
     >>> harmless("=1+1"), harmless("-5"), harmless("'=1+1"), harmless("hall-1")
     ("'=1+1", '-5', "''=1+1", 'hall-1')
@@ -78,7 +78,7 @@ THOUSANDS = {",": f"[.'’{BLANKS}]", ".": f"[,'’{BLANKS}]"}
 
 
 def with_point(text: str, decimal: str) -> str:
-    """A number with a decimal point and without thousands separators; what is not a number stays as it is.
+    """A number with a decimal point and without thousands separators; a text that is not a number stays unchanged.
 
     >>> with_point("1.234,5", ","), with_point("−2,7", ","), with_point("1,234.5", "."), with_point("2,7", ".")
     ('1234.5', '-2.7', '1234.5', '2,7')
@@ -90,7 +90,7 @@ def with_point(text: str, decimal: str) -> str:
 
 
 def decimal_sign(texts: Iterable[str]) -> str | None:
-    """The decimal sign of a table in which some number shows it; None where none does, or where they differ.
+    """The decimal sign of a table's numbers; None if no number shows it, or if the numbers differ.
 
     >>> decimal_sign(["0", "2,7", "1.234"]), decimal_sign(["0.5", "1,234"]), decimal_sign(["1,234"])
     (',', '.', None)

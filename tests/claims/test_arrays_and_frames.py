@@ -84,11 +84,11 @@ def test_matrix_with_labels_and_masked_values():
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: sv.Claims.from_matrix([[1.0, np.inf]]), BadRow, "row 0, column 1: inf"),
+        (lambda: sv.Claims.from_matrix([[1.0, np.inf]]), BadRow, "row 0, column 1, inf"),
         (lambda: sv.Claims.from_matrix([[np.nan]]), NoClaims, "fill it"),
         (lambda: sv.Claims.from_matrix([1.0, 2.0]), ValueError, "2, users × objects"),
         (lambda: sv.Claims.from_matrix([[1.0]], users=["a", "b"]), ValueError, "2 labels for 1 user:"),
-        (lambda: sv.Claims.from_arrays(["a"], ["x", "y"], [1.0]), BadRow, "1 user, 2 objects, 1 value:"),
+        (lambda: sv.Claims.from_arrays(["a"], ["x", "y"], [1.0]), BadRow, "1 user, 2 objects, 1 value, but"),
         (lambda: sv.Claims.from_arrays([], [], []), NoClaims, "no row"),
         (lambda: sv.Claims.from_arrays(["a", None], ["x", "x"], [1, 2]), BadRow, "row 2: user is missing"),
         (lambda: sv.Claims.from_arrays(["a", "b"], ["x", "x"], [1, np.nan]), BadRow, "row 2: value"),

@@ -88,7 +88,7 @@ def test_more_than_a_number_with_a_unit_is_refused(tmp_path, written):
 
 def test_two_units_are_refused_and_counted(tmp_path):
     text = "user;object;value\na;x;12 m\nb;x;13 m\nc;x;1250 cm\n"
-    with pytest.raises(BadRow, match=r"'m' \(2 rows\) and in 'cm' \(1 row\): all values must have the same unit"):
+    with pytest.raises(BadRow, match=r"'m' \(2 rows\) and in 'cm' \(1 row\); all values must have the same unit"):
         claims_of(tmp_path, text, strip_units=True)
 
 

@@ -96,8 +96,8 @@ def test_other_encodings_decimal_commas_and_marks_in_front(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "error", "message"),
     [
-        ("square", "w1 q1 1\n\nw2 q1\n", BadRow, "line 3, row 2: 'w2 q1': every line, even the first, must have, "
-         "separated by spaces, user, object, value; correct it, or drop"),
+        ("square", "w1 q1 1\n\nw2 q1\n", BadRow, "line 3, row 2: 'w2 q1': every line, even the first, must have these "
+         "fields, separated by spaces: user, object, value; correct it, or drop"),
         ("square", "w1 q1 very good\n", BadRow, "line 1, row 1: 'w1 q1 very good': every line, even the first"),
         ("square", "w1 q1 1\nw1 q1 0\n", DuplicateClaim, "row 2: user 'w1' makes a second claim about object 'q1'"),
         ("square", "", NoClaims, "no row"),
@@ -105,8 +105,8 @@ def test_other_encodings_decimal_commas_and_marks_in_front(tmp_path):
         ("fusion", "a\tX\t1\nb\n", BadRow, "line 2, row 2: 'b': every line, even the first, must have"),
         ("matrix", "o,ann,bob\nhall,1,2\nstairs,3,tall\n", BadRow, "line 3, column 'bob': value 'tall': a value"),
         ("matrix", "o,ann,bob\nhall,1,inf\n", BadRow, "line 2, column 'bob': value 'inf'"),
-        ("matrix", "o,ann,bob\nhall,1\n", BadRow, "line 2: 2 cells: the header has 3; leave cells empty where"),
-        ("matrix", "o,ann,ann\nhall,1,2\n", MissingColumn, "two columns 'ann': names of columns must be unique"),
+        ("matrix", "o,ann,bob\nhall,1\n", BadRow, "line 2: it has 2 cells, but the header has 3; leave cells"),
+        ("matrix", "o,ann,ann\nhall,1,2\n", MissingColumn, "two columns 'ann', but column names must be unique"),
         ("matrix", "o,ann\n", NoClaims, "a matrix needs a header"),
         ("matrix", "o,ann\nhall,\n", NoClaims, "no row"),
         ("matrix", "o,ann\nhall,1\nhall,2\n", DuplicateClaim, "a second claim about object 'hall'"),
@@ -123,9 +123,9 @@ def test_what_does_not_fit_the_format_is_refused_with_its_place(tmp_path, name, 
 def test_a_missing_column_is_reported(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("o,ann,bob\nhall,1,2\n")
-    with pytest.raises(MissingColumn, match="no column 'truth' of truths among 'ann', 'bob'; name the one"):
+    with pytest.raises(MissingColumn, match="no column 'truth' of truths among 'ann', 'bob'; name the column"):
         sv.Claims.read_format(path, "matrix", column="truth")
-    with pytest.raises(MissingColumn, match="columns are objects, and none holds truths"):
+    with pytest.raises(MissingColumn, match="columns are objects, and none of them has truths"):
         sv.Claims.read_format(path, "matrix-by-user", column="ann")
     with pytest.raises(BadParameter, match="square has one column of values; leave it out"):
         sv.Claims.read_format(path, "square", column="1")

@@ -151,8 +151,8 @@ def test_bad_json_lines_are_reported(file, lines, words):
 @pytest.mark.parametrize(
     ("name", "content", "error", "words"),
     [
-        ("a.jsonl", '{"user":"a","object":"x","value":1}\n' * 4, FileTooLarge, "4 claims: at most 3"),
-        ("a.csv", "user,object,value\n" + "a,x,1\n" * 4, FileTooLarge, "4 claims: at most 3"),
+        ("a.jsonl", '{"user":"a","object":"x","value":1}\n' * 4, FileTooLarge, "4 claims, but at most 3"),
+        ("a.csv", "user,object,value\n" + "a,x,1\n" * 4, FileTooLarge, "4 claims, but at most 3"),
         ("a.jsonl", '{"a": 1}', MissingColumn, "no column 'user' among 'a'"),
         ("a.jsonl", "\n \n", NoClaims, "the file is empty"),
         ("a.jsonl", '{"user":1,"object":1,"value":1}\nnull', BadRow, "row 2: 'null': a line must be a JSON object"),
@@ -351,6 +351,6 @@ def test_a_giant_cell_is_read_and_a_giant_header_is_reported_briefly(tmp_path):
     path.write_text("user,object,value\n" + "a" * 200_000 + ",b,1\nc,b,2\n")
     assert len(sv.Claims.read(path)) == 2
     path.write_text("a" * 200_000 + ",user,object,value\n1,c,b,2\n")
-    with pytest.raises(UnreadableFile, match="first line is over") as refusal:
+    with pytest.raises(UnreadableFile, match="first line has over") as refusal:
         sv.Claims.read(path)
     assert len(str(refusal.value)) < 1000

@@ -112,7 +112,7 @@ def test_a_bad_output_path_is_reported_before_the_work(crowd, tmp_path, options)
 @pytest.mark.parametrize(
     ("rows", "word"),
     [
-        ("elsewhere,1", "'elsewhere', for example, and the claims '0'"),
+        ("elsewhere,1", "'elsewhere', for example, and the claims have '0'"),
         ("1,1\n1,2", "more than one truth"),
         ("1,?", "row 1"),
     ],

@@ -68,7 +68,7 @@ def test_numbers_are_choices_on_request(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--method", "gtm"), "it takes numbers, but these claims are choices"),
+        (("--method", "gtm"), "it works with numbers, but these claims are choices"),
         (("--noise", "response:1"), "it needs the number of choices"),
         (("--choices", "1"), "at least 2"),
         (("--kind", "number"), "value 'yes': a value must be a finite number"),

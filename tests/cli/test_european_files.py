@@ -106,7 +106,7 @@ def test_times_are_not_taken_for_choices(tmp_path, time):
     ran = run("discover", path)
     assert ran.returncode == 2
     said = " ".join(ran.stderr.split())
-    assert "a time has to be written as a number, such as minutes since midnight" in said
+    assert "a time must be written as a number, such as minutes since midnight" in said
     assert run("discover", path, "--kind", "choice").returncode == 0
 
 

@@ -128,8 +128,8 @@ def test_the_spread_is_estimated_from_all_tasks():
 
 def test_a_prior_is_estimated_from_three_tasks_on():
     evidence = np.exp(-((FINE - 1.0) ** 2) / 0.02)
-    assert SpreadPrior.learnt([evidence] * 2) is GUESSED
-    prior = SpreadPrior.learnt([evidence] * 30)
+    assert SpreadPrior.estimated([evidence] * 2) is GUESSED
+    prior = SpreadPrior.estimated([evidence] * 30)
     assert prior.fine @ FINE == pytest.approx(1.0, abs=0.225)  # half a step of the nodes
     assert [prior.fine.sum(), prior.coarse.sum()] == pytest.approx([1, 1])
 

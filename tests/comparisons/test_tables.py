@@ -68,7 +68,7 @@ def test_a_cut_off_file_of_the_analyst_is_an_error_and_not_a_traceback(tmp_path,
 @pytest.mark.parametrize(
     ("row", "error", "words"),
     [
-        (("eve", "hall", "12.45", 2), BadRow, "row 4: level 2: with 1 cut"),
+        (("eve", "hall", "12.45", 2), BadRow, "row 4, level 2: with 1 cut"),
         (("eve", "hall", "12.45", -1), BadRow, "level -1"),
         (("eve", "hall", "12.45", 0.5), BadRow, "level 0.5"),
         (("eve", "hall", "12.45", "x"), BadRow, "level 'x'"),

@@ -191,9 +191,9 @@ def test_known_truths_are_kept_and_show_who_is_right(name):
 
 def test_a_method_for_another_kind_names_those_that_take_it():
     words = sv.Claims.from_arrays(list("ab"), list("xx"), ["yes", "no"])
-    with pytest.raises(BadParameter, match=r"GTM: it takes numbers, .* are choices; use one of .*Majority"):
+    with pytest.raises(BadParameter, match=r"GTM: it works with numbers, .* are choices; use one of .*Majority"):
         sv.GTM().fit(words)
-    with pytest.raises(BadParameter, match=r"Majority: it takes choices, .* are numbers; use one of .*GTM"):
+    with pytest.raises(BadParameter, match=r"Majority: it works with choices, .* are numbers; use one of .*GTM"):
         sv.Majority().fit(sv.Claims.from_matrix([[1.0]]))
 
 

@@ -37,7 +37,7 @@ def test_the_law_of_a_crowd_is_the_most_likely_one(options, users, claims, mean,
         return pull - np.log((likely * law).sum(axis=1) / law.sum()).sum()
 
     crowd = RightChance([group], counts[:, None].astype(float))
-    crowd.take(agreed[:, None].astype(float))
+    crowd.update(agreed[:, None].astype(float))
     crowd.learn()
     best = differential_evolution(cost, [(-6, 6), (-1, 6)], seed=1, popsize=8, tol=1e-3).fun
     assert cost(crowd.prior) < best + 0.1  # half a standard error would be 0.125; ours has fewer nodes
@@ -80,12 +80,12 @@ def test_estimates_about_users_depend_on_the_last_agreement_only():
     for moved in (slice(None), slice(0), slice(5), slice(8000, 9000), slice(None, None, 3)):
         first = first.copy()
         first[moved] = rng.uniform(0, 20, first[moved].shape)
-        crowd.take(first)
+        crowd.update(first)
         anew = RightChance(groups, counts)
-        anew.take(first)
+        anew.update(first)
         assert [one.tobytes() for one in crowd.votes()] == [one.tobytes() for one in anew.votes()]
     anew = RightChance(groups, counts)
-    anew.take(first)
+    anew.update(first)
     for one in (crowd, anew):
         one.learn()
     assert crowd.mean().tobytes() == anew.mean().tobytes()

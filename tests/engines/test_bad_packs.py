@@ -131,9 +131,9 @@ def test_a_block_that_is_cut_short_during_a_run_is_found(packed):
     ("change", "words"),
     [
         (lambda said: said["blocks"].pop(1), "does not begin where the block before it ends"),
-        (lambda said: said["blocks"].pop(), "which is not what it declares"),
+        (lambda said: said["blocks"].pop(), "and it declares other numbers"),
         (lambda said: said.update(format=99), "format 99"),
-        (lambda said: said.pop("pack"), "not a manifest"),
+        (lambda said: said.pop("pack"), "not a valid manifest"),
         (lambda said: said["blocks"][0].update(bytes="many"), "bytes, not many"),
     ],
 )
@@ -149,7 +149,7 @@ def test_a_manifest_that_does_not_fit_is_reported(packed, change, words):
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": 2}'])
 def test_a_file_that_is_not_a_manifest_is_reported(packed, text):
     (packed.folder / "manifest.json").write_text(text)
-    with pytest.raises(UnreadableFile, match="not a manifest"):
+    with pytest.raises(UnreadableFile, match="not a valid manifest"):
         Pack(packed.folder)
 
 

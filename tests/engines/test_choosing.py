@@ -49,7 +49,7 @@ def test_a_choice_that_makes_no_sense_is_refused(packed, options, why):
 
 @pytest.mark.parametrize("engine", ["disk", "spark"])
 def test_claims_in_memory_are_not_sent_elsewhere(packed, engine):
-    with pytest.raises(BadParameter, match="pack them first"):
+    with pytest.raises(BadParameter, match="pack them, and use"):
         choose_engine(packed.claims(), engine)
 
 

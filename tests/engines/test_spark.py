@@ -139,7 +139,7 @@ def test_a_block_that_cannot_be_used_is_named(session, crowd, harm):
 def test_a_folder_that_workers_do_not_see_is_reported(session, crowd):
     engine = SparkEngine(crowd, MASTER)
     crowd.folder.rename(crowd.folder.with_name("elsewhere"))
-    with pytest.raises(UnreadableFile, match=r"does not see this pack.*put it on storage that all machines mount"):
+    with pytest.raises(UnreadableFile, match=r"cannot find this pack.*put it on storage that all machines mount"):
         engine.means()
 
 
@@ -147,7 +147,7 @@ def test_a_pack_that_changes_during_a_run_is_reported(session, crowd, tmp_path):
     engine = SparkEngine(crowd, MASTER)
     crowd.folder.rename(tmp_path / "old")
     other = packed(sv.worlds.synthetic(30, 20, seed=1).claims, tmp_path, 2)
-    with pytest.raises(UnreadableFile, match=f"sees pack {other.manifest.pack}.*must not change"):
+    with pytest.raises(UnreadableFile, match=f"finds pack {other.manifest.pack}.*must not change"):
         engine.means()
 
 

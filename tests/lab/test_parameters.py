@@ -48,7 +48,7 @@ def test_another_method_does_not_run_under_the_name_of_gtm():
         (("--b", "0"), "b=0.0"),
         (("--epsilons", "1,"), "epsilons '1,'"),
         (("--deltas", "2"), "delta=2.0"),
-        (("--method", "majority"), "it takes choices"),
+        (("--method", "majority"), "it works with choices"),
     ],
 )
 def test_impossible_values_are_refused_not_replaced(tmp_path, asked, said):

@@ -218,7 +218,7 @@ def test_joined_labels_are_refused_before_they_fill_the_memory(analyst_page):
     pa.parquet.write_table(table, sink, compression="zstd", store_schema=False)
     page = analyst_page.ask(sink.getvalue(), "a.parquet", object="where+who", duplicates="mean")
     assert page.status_code == 422
-    assert "1,000,100,000 bytes in labels of several columns: at most 67,108,864 are accepted here" in page.text
+    assert "labels of several columns take 1,000,100,000 bytes, but at most 67,108,864 are accepted here" in page.text
 
 
 def test_noise_can_be_given_in_the_form_or_in_the_file(analyst_page):
@@ -358,10 +358,10 @@ def test_time_and_size_have_limits(analyst_page, monkeypatch):
     monkeypatch.setattr(analysis, "MOST_CLAIMS", 10)
     for name, content in (("a.csv", HALLWAY_CLAIMS), ("a.parquet", parquet(HALLWAY_CLAIMS))):
         answer = analyst_page.ask(content, name)
-        assert (answer.status_code, "15 claims: at most 10 are accepted here" in answer.text) == (422, True)
+        assert (answer.status_code, "15 claims, but at most 10 are accepted here" in answer.text) == (422, True)
     monkeypatch.undo()
     monkeypatch.setattr(analysis, "_MOST_UNPACKED", 100)
-    assert "bytes when unpacked: at most 100" in analyst_page.ask(parquet(HALLWAY_CLAIMS), "a.parquet").text
+    assert "bytes, but at most 100 are accepted here" in analyst_page.ask(parquet(HALLWAY_CLAIMS), "a.parquet").text
 
 
 _watched = {"on": False, "written": []}

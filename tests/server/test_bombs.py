@@ -112,11 +112,11 @@ BOMBS = {
     "long names that are all alike": (
         "a.parquet",
         lambda: parquet(columns(rows=70, who=pa.array([f"{n:03}" + "x" * MEGABYTE for n in range(70)]))),
-        "bytes when unpacked: at most 67,108,864 are accepted here"),
-    "a footer with a false size": ("a.parquet", with_a_false_size, "bytes when unpacked: at most 67,108,864"),
+        "bytes, but at most 67,108,864 are accepted here"),
+    "a footer with a false size": ("a.parquet", with_a_false_size, "bytes, but at most 67,108,864"),
     "a dictionary with a false size": ("a.parquet", with_a_false_dictionary, "shorter than its header says"),
     "2^40 rows": (
-        "a.parquet", lambda: lying(parquet(columns()), ROWS, 2**40), "1,099,511,627,776 claims: at most 200,000"),
+        "a.parquet", lambda: lying(parquet(columns()), ROWS, 2**40), "1,099,511,627,776 claims, but at most 200,000"),
 "negative number of rows": ("a.parquet", lambda: lying(parquet(columns()), ROWS, -1), "number of rows is negative"),
     "names that grow": ("a.parquet", with_growing_names, "an encoding that may unpack to any size"),
     "a column that nobody asked for": (
@@ -125,15 +125,15 @@ BOMBS = {
         "1 claims"),
     "a large set of options again and again": (
         "a.parquet", lambda: parquet(columns(metres=repeated(json.dumps(list(range(1_500)))))),
-        "150,000,000 claims: at most 200,000 are accepted here"),
+        "150,000,000 claims, but at most 200,000 are accepted here"),
     "names in lists": (
         "a.parquet", lambda: parquet(columns(rows=2, who=pa.array([["a"], ["b"]]))), "it must hold text or numbers"),
     "millions of empty lines": ("a.jsonl", lambda: b"{}\n" * 2_700_000, "at most 200,000 are accepted here"),
     "millions of columns": ("a.csv", lambda: b"who,where,metres" + b",x" * 4_000_000 + b"\na,b,1",
-                           "the first line is over 65,536 bytes"),
+                           "the first line has over 65,536 bytes"),
     "a quotation mark that is not closed": (
         "a.csv", lambda: b'who,where,metres\na,b,"1\n' + b"a,b,1\n" * 100_000,
-        "column 'metres' has a text of 600,002 bytes: at most 10,000 are accepted here; check whether"),
+        "column 'metres' has a text of 600,002 bytes, but at most 10,000 are accepted here; check whether"),
     "a long name in JSON": (
         "a.jsonl", lambda: json.dumps({"who": "é" * 6_000, "where": "b", "metres": 1}).encode() + b"\n",
         "column 'who' has a text of 12,000 bytes"),

@@ -1,7 +1,7 @@
 """Answers: the options among which the claims about each object choose.
 
-An option of an object is a *cell*, and a claim stores the number of its cell within the object: one byte where no
-object has more than 256 options. All objects may share one list of options; then no list is stored per object.
+An option of an object is a *cell*, and a claim stores the number of its cell within the object: one byte if no object
+has more than 256 options. All objects may share one list of options; then no list is stored per object.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -18,7 +18,7 @@ from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, BadRow
 
 MOST_OPTIONS = 65_535  # of one object
-# Options are shared if most answers occur for several objects, and a table of objects × options stays small.
+# Options are shared if most answers occur for several objects, and if a table of objects × options stays small.
 MOST_SHARED = 256
 _MOST_CELLS_PER_CLAIM = 32
 
@@ -33,9 +33,9 @@ class Answers:
     labels: Labels  # of all options
     offsets: NDArray[np.int64]  # the cells of object n are offsets[n]:offsets[n + 1]
     ids: NDArray[np.int32] | None  # the label of each cell; None: all objects have all labels
-    counts: NDArray[np.int64]  # options of each object: its cells, and options that nobody named
-    declared: bool = False  # whether the counts were given, not concluded from the claims
-    size: int = 1  # options in one claim: more than 1 where devices report sets
+    counts: NDArray[np.int64]  # options of each object: its cells, and options that nobody chose
+    declared: bool = False  # whether the counts were given, and not derived from the claims
+    size: int = 1  # options in one claim: more than 1 if devices report sets
 
     @property
     def shared(self) -> bool:
@@ -58,7 +58,7 @@ class Answers:
         return np.tile(np.arange(len(self.labels), dtype=np.int32), len(self.counts))
 
     def ids_of(self, objects: NDArray[Any], codes: NDArray[Any]) -> NDArray[np.int32]:
-        """Numbers of the labels that claims name."""
+        """Label numbers of the options that claims choose."""
         if self.ids is None:
             return codes.astype(np.int32)
         return np.asarray(self.ids[self.offsets[objects] + codes])
@@ -82,9 +82,10 @@ def from_ids(
     declared: NDArray[np.int64] | None = None,
     shared: bool | None = None,
 ) -> tuple[Answers, NDArray[Any]]:
-    """The options that claims, sorted by object, name by numbers of labels; and each claim's cell.
+    """The options in claims that are sorted by object and given as label numbers; and each claim's cell.
 
-    ``declared`` is the number of options of each object; ``shared`` decides, where the caller knows.
+    ``declared`` is the number of options of each object. ``shared`` says whether all objects share their options; if it
+    is None, the claims decide.
     """
     cell_offsets, cell_ids = _seen(offsets, ids, len(labels))
     cells = np.diff(cell_offsets)
@@ -94,18 +95,18 @@ def from_ids(
         )
     if shared:
         cell_offsets, cells = _every(len(labels), len(cells)), np.full(len(cells), len(labels))
-        codes, known = ids, None
+        codes, own = ids, None
     else:
-        codes, known = _cells(offsets, ids, cell_offsets, cell_ids, len(labels))[0], cell_ids
+        codes, own = _cells(offsets, ids, cell_offsets, cell_ids, len(labels))[0], cell_ids
     counts = np.maximum(cells, 2) if declared is None else declared
-    answers = Answers(labels, cell_offsets, known, counts, declared is not None, size)
+    answers = Answers(labels, cell_offsets, own, counts, declared is not None, size)
     return answers, codes.astype(code_type(cells))
 
 
 def from_lists(
     offsets: NDArray[np.int64], ids: NDArray[np.int32], seen: Labels, objects: NDArray[Any], choices: Choices, size: int
 ) -> tuple[Answers, NDArray[Any]]:
-    """The options as they are listed, for all objects or for each; an answer that is not listed is refused."""
+    """The listed options, for all objects or for each; an answer that is not listed is refused."""
     lists = choices if isinstance(choices, Mapping) else None
     listed = [_list_of(lists, label) for label in objects.tolist()] if lists is not None else [choices]
     for options in listed:
@@ -130,14 +131,14 @@ def from_lists(
             f"answer {answer!r} about {about!r}: it must be one of the object's options "
             f"({shown_options(listed[place if lists is not None else 0])}); correct it, or add it to the options"  # type: ignore[arg-type]
         )
-    # Labels of Python's own kind stay what they are; Arrow only where it has one type for all of them.
+    # Labels of one type become an Arrow column; labels of mixed types stay Python objects.
     labels = label_column(np.array(everything, object)) if len({type(label) for label in everything}) == 1 else None
     kept: Labels = labels if labels is not None else np.fromiter(everything, object, len(everything))
     return Answers(kept, cell_offsets, cell_ids, cells, True, size), codes.astype(code_type(cells))
 
 
 def check_options(options: list[Any]) -> None:
-    """Refuse a list of options that is empty, too long, has one twice, or has lists for options."""
+    """Refuse a list of options that is too short or too long, lists an option twice, or has lists as options."""
     if not 2 <= len(options) <= MOST_OPTIONS:
         raise BadParameter(
             f"{counted(len(options), 'option')}: a question needs at least 2 and at most {MOST_OPTIONS:,}; list them "
@@ -146,16 +147,16 @@ def check_options(options: list[Any]) -> None:
     nested = next((option for option in options if not isinstance(option, Hashable)), None)
     if nested is not None:
         raise BadParameter(
-            f"option {nested!r}: an option must be a single value; if each object has a list of its own, give a "
-            "mapping from objects to lists: choices={'hall': ['red', 'blue'], 'door': ['open', 'shut']}"
+            f"option {nested!r}: an option must be a single value; if each object has its own list, give a mapping "
+            "from objects to lists, such as choices={'hall': ['red', 'blue'], 'door': ['open', 'shut']}"
         )
     if len(set(options)) < len(options):
         twice = next(label for place, label in enumerate(options) if label in options[:place])
-        raise BadParameter(f"option {twice!r}: it is listed twice; every option must be listed once")
+        raise BadParameter(f"option {twice!r}: it is listed twice; list each option only once")
 
 
 class PackedAnswers:
-    """The options of objects while they are written to a pack, block by block."""
+    """The options of objects, collected while a pack is written block by block."""
 
     def __init__(self, n_labels: int, shared: bool, size: int = 1, earlier: Answers | None = None) -> None:
         self.shared, self.size, self._n_labels, self._earlier = shared, size, n_labels, earlier
@@ -163,8 +164,8 @@ class PackedAnswers:
         self._ids: list[NDArray[np.int32]] = []  # the label of each cell
 
     def codes(self, objects: NDArray[np.int32], ids: NDArray[Any]) -> NDArray[Any]:
-        """Each claim's cell within its object; objects are in order, and complete."""
-        # Options of a set are in order, and those of an object are in the order of their labels' numbers.
+        """Each claim's cell within its object; the claims are sorted by object, and all claims about each are here."""
+        # The options of a set are sorted, and those of an object too, by the numbers of their labels.
         ids, n_objects = np.sort(ids.astype(np.int32).reshape(-1, self.size)).reshape(-1), int(objects[-1]) + 1
         if self.shared:
             self._counts.append(np.full(n_objects, self._n_labels))
@@ -177,7 +178,7 @@ class PackedAnswers:
         return np.asarray(_cells(offsets, ids, cell_offsets, cell_ids, self._n_labels)[0].astype(code_type(cells)))
 
     def keep(self, first: int, count: int) -> None:
-        """Objects of a block that stays as it is."""
+        """Take over the objects of a block that stays unchanged."""
         assert self._earlier is not None
         if self.shared:
             self._counts.append(np.full(count, self._n_labels))
@@ -197,7 +198,7 @@ class PackedAnswers:
 
 
 def spelt_alike(options: Sequence[Any]) -> list[tuple[str, str]]:
-    """Pairs of options that differ only in spaces and case: most likely one answer, spelt in two ways."""
+    """Pairs of options that differ only in spaces and case, most likely one answer spelt in two ways."""
     first: dict[str, str] = {}
     texts = [option for option in options if isinstance(option, str)]
     pairs = [(first.setdefault(" ".join(text.casefold().split()), text), text) for text in texts]
@@ -211,7 +212,7 @@ def shown_options(options: Sequence[Any], most: int = 6) -> str:
 
 
 def share_options(n_labels: int, n_objects: int, n_claims: int, cell_ids: NDArray[np.int32]) -> bool:
-    """Whether objects seem to have one list of options: most answers also occur for other objects."""
+    """Whether the objects seem to share one list of options, because most answers also occur for other objects."""
     if n_labels > MOST_SHARED or n_labels * n_objects > _MOST_CELLS_PER_CLAIM * n_claims:
         return False
     unique = int((np.bincount(cell_ids, minlength=n_labels) == 1).sum())
@@ -224,14 +225,14 @@ def check_counts(answers: Answers, objects: NDArray[Any]) -> Answers:
     over = np.flatnonzero((cells > answers.counts) | (answers.counts > MOST_OPTIONS) | (answers.counts < 2))
     if len(over):
         n = int(over[0])
-        label = objects[n : n + 1].tolist()[0]  # not as NumPy writes it
+        label = objects[n : n + 1].tolist()[0]  # a Python value, as its repr is shown
         if 2 <= answers.counts[n] <= MOST_OPTIONS:
             raise BadRow(
                 f"object {label!r} has {cells[n]:,} different answers, but only {answers.counts[n]:,} choices are "
-                "declared for it; correct the answers, or the number of choices"
+                "declared for it; correct the answers or the number of choices"
             )
         raise BadRow(
-            f"object {label!r} with {counted(int(answers.counts[n]), 'choice')}: there must be at least 2 and "
+            f"object {label!r} has {counted(int(answers.counts[n]), 'choice')}, but there must be at least 2 and "
             f"at most {MOST_OPTIONS:,}; merge answers that mean the same, or declare another number"
         )
     return answers
@@ -263,7 +264,7 @@ def _every(n_labels: int, n_objects: int) -> NDArray[np.int64]:
 
 @njit(nogil=True, cache=True)
 def _seen(offsets, ids, n_labels):  # type: ignore[no-untyped-def]
-    """The labels that occur for each object, in the order of their numbers; and where those of each object begin."""
+    """Where the labels of each object begin; and the labels that occur for each, in the order of their numbers."""
     last = np.full(n_labels, -1, np.int64)
     cell_offsets = np.zeros(len(offsets), np.int64)
     for n in range(len(offsets) - 1):
@@ -288,7 +289,7 @@ def _seen(offsets, ids, n_labels):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _cells(offsets, ids, cell_offsets, cell_ids, n_labels):  # type: ignore[no-untyped-def]
-    """Each claim's cell within its object, and the first claim whose label is none of its object's, or -1."""
+    """Each claim's cell within its object, and the first claim whose label is not among its object's options, or -1."""
     codes = np.zeros(len(ids), np.int32)
     owner = np.full(n_labels, -1, np.int64)
     place = np.zeros(n_labels, np.int32)

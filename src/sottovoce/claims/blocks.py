@@ -3,19 +3,19 @@
 A pack is a folder:
 
 ``manifest.json``
-    what the pack holds: counts, the noise law, and the size and SHA-256 of every file; it is replaced last, atomically
+    counts, the noise law, and the size and SHA-256 of every file; the manifest is replaced last, atomically
 ``users-*.arrow``, ``objects-*.arrow``
     one row per label, ordered by its number, with the number of claims and, for objects, the last round
 ``block-*.arrow``
     all claims about consecutive objects, one row per claim: user number, object number within the block, value
 
 Claims of a block are sorted by user, then by object. So a pass reads the per-user arrays from one end to the other,
-and the few objects of the block stay in the core's own cache. Sorted by object, each claim would fetch its user from a
-random place in memory, which takes longer than everything else.
+and the few objects of the block stay in the core's cache. If claims were sorted by object, each would fetch its user
+from a random place in memory, which would take longer than everything else.
 
-Where claims are choices, a value is the number of an option within its object, claims of a block are sorted by object,
-``answers-*.arrow`` has the labels of all answers, and ``cells-*.arrow``, where objects have different options, lists
-those of each object. A claim that is a set of options has a row for each.
+If claims are choices, a value is the number of an option within its object, and claims of a block are sorted by object.
+``answers-*.arrow`` then has the labels of all answers; if objects have different options, ``cells-*.arrow`` lists the
+options of each. A claim that is a set of options has one row per option.
 
 All are uncompressed Arrow files, so a block is mapped into memory and used in place.
 Every file carries the pack's id, so that a block of another pack is not mistaken for one of this pack.
@@ -45,7 +45,7 @@ from sottovoce.claims.table import Claims
 from sottovoce.claims.writing import arrow_file
 from sottovoce.errors import UnreadableFile
 
-# Large enough that opening a file is cheap compared with reading it, small enough that a few of them fit in any memory.
+# Large enough that opening a file is cheap compared with reading it; small enough that a few blocks fit in any memory.
 CLAIMS_PER_BLOCK = 1 << 21
 _PACK_ID = b"sottovoce.pack"
 # How Arrow writes a pack's id: its length, its digits, a zero.
@@ -60,12 +60,12 @@ Scaling = tuple[Floats, Floats] | None  # center and unit of each object
 
 @dataclass(frozen=True, eq=False)
 class Block(ABC):
-    """Claims about consecutive objects. They are stored in one of two orders; the other is made when first needed."""
+    """Claims about consecutive objects, stored in one of two orders; the other order is made when first needed."""
 
     first_object: int
     n_objects: int
     first_claim: int
-    iterates_by_user: bool  # in which order an iteration goes through the claims
+    iterates_by_user: bool  # whether an iteration goes through the claims by user, and not by object
 
     @property
     @abstractmethod
@@ -76,13 +76,13 @@ class Block(ABC):
     def by_user(self, center: Floats, unit: Floats) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats, Scaling]:
         """Claims of one user after the other, each with their objects in order; objects are counted from 0.
 
-        Users, objects, values, and how to scale these: less their object's center, times its unit. If that is None,
-        they already are.
+        Returns users, objects, values, and how to scale the values: subtract their object's center, then multiply by
+        its unit. If that is None, they are already scaled.
         """
 
     @cached_property
     def by_value(self) -> NDArray[np.int32]:
-        """For each object in `by_object`, the places of its claims from the smallest value to the largest."""
+        """For each object in `by_object`, the positions of its claims from the smallest value to the largest."""
         offsets, _, values = self.by_object
         return np.asarray(grouping.by_value(offsets, values))
 
@@ -121,7 +121,7 @@ class ObjectBlock(Block):
         return self.offsets, self.users, self.values
 
     def by_user(self, center: Floats, unit: Floats) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats, Scaling]:
-        """The last scaled values are kept, because nearly all iterations of a fit ask for the same."""
+        """As in `Block`. The last scaled values are kept, because nearly all iterations of a fit need the same."""
         users, objects = self._user_order
         for last_center, last_unit, scaled in self._scaled:
             if np.array_equal(center, last_center) and np.array_equal(unit, last_unit):
@@ -139,7 +139,7 @@ class ObjectBlock(Block):
 class Pack:
     """A pack of claims, opened for reading. It can be pickled: another process opens the same folder.
 
-    Every file is checked against its SHA-256 when it is first read; after that only its size is, which is cheap.
+    Every file is checked against its SHA-256 when it is first read; after that, only its size is checked.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -166,7 +166,7 @@ class Pack:
 
     @cached_property
     def answers(self) -> Answers | None:
-        """The options, where claims are choices."""
+        """The options, if claims are choices."""
         if self.manifest.answer_table is None:
             return None
         labels, cells = self.answer_table["label"].combine_chunks(), self.manifest.cell_table
@@ -212,12 +212,12 @@ class Pack:
         batch, content = self._open(entry)
         rows = entry.claims * self.manifest.size
         if batch.num_rows != rows:
-            raise self._damaged(entry, f"it holds {batch.num_rows:,} rows, not {rows:,}")
+            raise self._damaged(entry, f"it has {batch.num_rows:,} rows, not {rows:,}")
         base = pa.py_buffer(content).address
 
         def array(column: str, kind: Any) -> NDArray[Any]:
-            # Straight from the mapping, which is private and may be written to: Arrow's own arrays may not, and
-            # every kernel would be compiled a second time for that.
+            # Straight from the mapping, which is private and writable. Arrow's own arrays are read-only, and every
+            # kernel would be compiled a second time for them.
             return np.frombuffer(content, kind, rows, batch[column].buffers()[1].address - base)
 
         users, objects = array("user", np.int32), array("object", np.int32)
@@ -231,7 +231,7 @@ class Pack:
         )
 
     def read_ahead(self, number: int) -> None:
-        """Ask the system to bring a block into its cache while something else is computed."""
+        """Ask the operating system to load a block into its cache while something else is computed."""
         if number >= len(self.manifest.blocks) or not hasattr(os, "posix_fadvise"):
             return
         try:
@@ -266,12 +266,12 @@ class Pack:
         try:
             with path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
-                if size != entry.bytes:  # checked each time: reading a mapping beyond the end of its file is fatal
+                if size != entry.bytes:  # checked every time: reading a mapping beyond the end of its file is fatal
                     raise self._damaged(entry, f"it has {size} bytes, not {entry.bytes}")
                 content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         except FileNotFoundError as error:
             raise UnreadableFile(
-                f"{path}: the file is missing: a pack needs every file that its manifest names; "
+                f"{path}: the file is missing, but a pack needs every file that its manifest names; "
                 "restore it from a copy, or pack the claims again"
             ) from error
         if entry.file not in self._checked:
@@ -287,10 +287,10 @@ class Pack:
         owners = {pack_id.decode() for pack_id in _WRITTEN_ID.findall(path.read_bytes())}
         if len(owners) == 1 and self.manifest.pack not in owners:
             return UnreadableFile(
-                f"{path}: it belongs to another pack ({owners.pop()}, this one is {self.manifest.pack}): blocks cannot "
-                "be moved between packs; restore the right file, or pack the claims again"
+                f"{path}: it belongs to another pack ({owners.pop()}; this one is {self.manifest.pack}), and files "
+                "cannot be moved between packs; restore the right file, or pack the claims again"
             )
-        return UnreadableFile(f"{path}: {what}: the file is damaged; restore it from a copy, or pack the claims again")
+        return UnreadableFile(f"{path}: {what}; the file is damaged: restore it from a copy, or pack the claims again")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"folder": self.folder, "manifest": self.manifest, "_checked": set()}
@@ -356,7 +356,7 @@ class PackWriter:
         begins = np.concatenate(([0], np.flatnonzero(np.diff(objects)) + 1, [len(objects)]))
         done = 0  # object by object
         while True:
-            # As many whole objects as fit in a block, but at least one; the last may not be complete yet.
+            # As many whole objects as fit in a block, but at least one. The last object may not be complete yet.
             size = int(np.searchsorted(begins, begins[done] + self.claims_per_block, "right")) - 1
             until = max(size, done + 1)
             if until >= len(begins) - 1 and not last:
@@ -376,7 +376,7 @@ class PackWriter:
         if self.answers:
             columns = {"user": users, "object": objects, "value": self.answers.codes(objects, values)}
         else:
-            # User and place in one number: NumPy sorts numbers five times as fast as it computes their order.
+            # User and position in one number: NumPy sorts numbers five times as fast as it computes their order.
             order = np.sort(users.astype(np.int64) << 32 | np.arange(len(users))) & 0xFFFFFFFF
             columns = {"user": users[order], "object": objects[order], "value": values[order]}
         entry = self._write(f"block-{self.round:03d}-{self._written:05d}.arrow", pa.record_batch(columns))

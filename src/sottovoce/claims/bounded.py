@@ -1,9 +1,9 @@
-"""Parquet from somebody else, read within a budget: what a file unpacks to is added up before any of it is unpacked.
+"""Uploaded Parquet files, read within a budget: the unpacked size is added up before anything is unpacked.
 
-A small Parquet file can unpack to a huge table. A name of a megabyte that a million rows repeat is stored once and
-compressed, and the sizes in the footer need not be true. So the headers of the pages themselves are read, whose sizes
-Arrow enforces; text stays a dictionary, in which a repeated name takes four bytes; and pages in encodings that grow
-while they are decoded are refused. Only the requested columns are read.
+A small Parquet file can unpack to a huge table: a name of one megabyte that a million rows repeat is stored once and
+compressed. The sizes in the footer need not be true, so the headers of the pages are read, whose sizes Arrow enforces.
+Text stays a dictionary, in which a repeated name takes four bytes. Pages in encodings that grow while they are decoded
+are refused. Only the requested columns are read.
 """
 
 import io
@@ -24,7 +24,7 @@ _LONGEST_FOOTER_TEXT = 1 << 20
 _MOST_FOOTER_ENTRIES = 10_000  # columns, row groups and the like
 _DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)  # kinds of pages
 _ENCODING_FIELD = {_DATA: (5, 2), _DICTIONARY: (7, 2), _DATA_V2: (8, 4)}
-# Plain, dictionaries and run lengths of numbers; not the DELTA encodings, of which a page can decode to any size.
+# Plain, dictionaries and run lengths of numbers; not the DELTA encodings, in which a page can decode to any size.
 _ENCODINGS = {0, 2, 3, 8, 9}
 _WIDEST_VALUE = 256  # bits, except for text
 _LONGEST_NUMBER = 24  # characters of a number or a time
@@ -33,7 +33,7 @@ _LONGEST_NUMBER = 24  # characters of a number or a time
 def read_parquet(
     content: bytes, name: str, labels: Sequence[str], value: str, optional: Sequence[str], budget: Budget
 ) -> pa.Table:
-    """The columns of a file that these labels and values need, and those of the optional ones that it has."""
+    """The columns of a file that the labels and values need, and the optional columns that it has."""
     try:
         file = _open(content)
         about, present = file.metadata, file.schema_arrow.names
@@ -45,7 +45,7 @@ def read_parquet(
         require(required, present, name)
         taken = [column for column in present if column in (*required, *optional)]
         leaves = [about.schema.column(place) for place in range(about.num_columns)]
-        # Arrow also reads a name with a dot as the path to a part of a column.
+        # Arrow also treats a name with a dot as the path to a part of a column.
         places = [
             place
             for place, leaf in enumerate(leaves)
@@ -59,12 +59,12 @@ def read_parquet(
         unpacked = sum(_unpacked(content, chunk, name) for chunk in chunks)
         if unpacked > budget.unpacked:
             raise FileTooLarge(
-                f"{name}: {unpacked:,} bytes when unpacked: at most {budget.unpacked:,} are accepted here; "
+                f"{name}: it unpacks to {unpacked:,} bytes, but at most {budget.unpacked:,} are accepted here; "
                 "use the command line instead"
             )
         table = file.read(columns=taken, use_threads=False)
         budget.check_rows(name, table.num_rows)
-        table.validate(full=True)  # such as text that is not UTF-8
+        table.validate(full=True)  # refuses, for example, text that is not UTF-8
         for column in table.column_names:
             budget.check_texts(name, column, table[column])
         _check_joined(name, table, labels, budget)
@@ -90,11 +90,11 @@ def _check_kind(name: str, column: pa.Field) -> None:
         return
     if pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return
-    raise UnreadableFile(f"{name}: column {column.name!r} holds {kind}: it must hold text or numbers; convert it")
+    raise UnreadableFile(f"{name}: column {column.name!r} holds {kind}, but it must hold text or numbers; convert it")
 
 
 def _check_joined(name: str, table: pa.Table, labels: Sequence[str], budget: Budget) -> None:
-    """Refuse labels of several columns that would take too much memory: joined, a repeated name is there in full."""
+    """Refuse labels of several columns that would take too much memory: joined labels repeat every name in full."""
     size = sum(
         _as_text(table[part.column])
         for label in labels
@@ -103,13 +103,13 @@ def _check_joined(name: str, table: pa.Table, labels: Sequence[str], budget: Bud
     )
     if size > budget.unpacked:
         raise FileTooLarge(
-            f"{name}: {size:,} bytes in labels of several columns: at most {budget.unpacked:,} are accepted here; "
-            "use the command line instead"
+            f"{name}: its labels of several columns take {size:,} bytes, but at most {budget.unpacked:,} are accepted "
+            "here; use the command line instead"
         )
 
 
 def _as_text(column: pa.ChunkedArray) -> int:
-    """How many bytes a column takes as text, about."""
+    """About how many bytes a column takes as text."""
     if not pa.types.is_dictionary(column.type):
         return _LONGEST_NUMBER * len(column)
     lengths = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
@@ -117,7 +117,7 @@ def _as_text(column: pa.ChunkedArray) -> int:
 
 
 def _unpacked(content: bytes, chunk: Any, name: str) -> int:
-    """The unpacked size of a column, by the headers of its pages."""
+    """The unpacked size of a column, according to the headers of its pages."""
     total = 0
     for page, size in _pages(content, chunk):
         kind, unpacked = page.get(1), page.get(2)
@@ -132,7 +132,7 @@ def _unpacked(content: bytes, chunk: Any, name: str) -> int:
             raise pa.ArrowInvalid("a page is of an unknown kind")
         if head.get(field, 0) not in _ENCODINGS:
             raise FileTooLarge(
-                f"{name}: column {chunk.path_in_schema!r} is in an encoding that may unpack to any size: only plain "
+                f"{name}: column {chunk.path_in_schema!r} has an encoding that may unpack to any size, but only plain "
                 "and dictionary encodings are accepted here; write the file with one of them, or use the command line "
                 "instead"
             )
@@ -163,14 +163,14 @@ def _pages(content: bytes, chunk: Any) -> Iterator[tuple[dict[int, Any], int]]:
 
 
 class _Header:
-    """A page header in Thrift's compact protocol, which uses numbers, booleans, bytes and structs only."""
+    """A page header in Thrift's compact protocol; it has only numbers, booleans, bytes and structs."""
 
     def __init__(self, content: bytes, at: int) -> None:
         self._content = content
         self.at = at
 
     def struct(self, levels: int = 4) -> dict[int, Any]:
-        """The values of the fields by their number."""
+        """The values of the fields, by field number."""
         fields: dict[int, Any] = {}
         number = 0
         while head := self._byte():

@@ -25,7 +25,7 @@ class Budget:
     def check_rows(self, name: str, rows: int) -> None:
         if rows > self.rows:
             raise FileTooLarge(
-                f"{name}: {rows:,} claims: at most {self.rows:,} are accepted here; "
+                f"{name}: it has {rows:,} claims, but at most {self.rows:,} are accepted here; "
                 "use the command line instead, which accepts any number"
             )
 
@@ -34,8 +34,8 @@ class Budget:
         longest = _longest(texts)
         if longest > _LONGEST_TEXT:
             raise FileTooLarge(
-                f"{name}: column {column!r} has a text of {longest:,} bytes: at most {_LONGEST_TEXT:,} are accepted "
-                "here; check whether a quotation mark is missing, or use the command line instead"
+                f"{name}: column {column!r} has a text of {longest:,} bytes, but at most {_LONGEST_TEXT:,} are "
+                "accepted here; check whether a quotation mark is missing, or use the command line instead"
             )
 
 

@@ -11,7 +11,7 @@ _MAYBE_A_FORMULA = r"^'*[=+\-@\t\r]"  # a quick test for a whole column; Arrow's
 
 
 def harmless_table(table: pa.Table) -> pa.Table:
-    """The same table with every text in it harmless."""
+    """The same table with every text made harmless."""
     for place, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             table = table.set_column(place, field, _each(table.column(place), harmless))
@@ -24,7 +24,7 @@ def as_written_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _each(column: pa.ChunkedArray, change: Callable[[str], str]) -> pa.ChunkedArray:
-    if not any(_may_be_formulas(chunk) for chunk in column.chunks):  # as is nearly always the case
+    if not any(_may_be_formulas(chunk) for chunk in column.chunks):  # nearly always
         return column
     return pa.chunked_array([pa.array([text and change(text) for text in column.to_pylist()], pa.string())])
 

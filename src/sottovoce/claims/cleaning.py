@@ -1,7 +1,7 @@
-"""Values as spreadsheets of other countries write them: decimal commas, thousands separators, units in cells.
+"""Values as spreadsheets in many countries write them: decimal commas, thousands separators, units in cells.
 
-Nothing is guessed: "1,234" is a thousand to some and little more than one to others. Whoever reads the file says what
-it means, and everything else is refused.
+Nothing is guessed: "1,234" is more than a thousand in some countries and little more than one in others. The caller
+states how values are written, and everything else is refused.
 """
 
 import codecs
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, BadRow
 from sottovoce.text_tables import BLANKS, THOUSANDS
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _EXPONENT = "(?:[eE][+-]?[0-9]+)?"
 _LETTERS = r"\p{L}%°€$£¥"
-# What is measured in front of or behind a number: "m", "km/h", "m²", "€". Neither "<" nor "±" nor a second number.
+# A unit in front of or behind a number: "m", "km/h", "m²", "€". Neither "<" nor "±" nor a second number.
 _UNIT = rf"[{_LETTERS}]+[0-9²³]?(?:[/·*^. -][{_LETTERS}]+[0-9²³]?)*"
 _WITH_UNIT = (
     rf"^(?P<before>(?:[€$£¥]|[A-Z]{{3}}[{BLANKS}])?)[{BLANKS}]*"
@@ -33,7 +34,8 @@ _COMMA = rf"^[+-]?(?:[0-9]{{1,3}}(?:[.'’{BLANKS}][0-9]{{3}})+|[0-9]+),[0-9]*$"
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?: ?[AaPp][Mm])?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
 _DATE = r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}[./](?:[0-9]{4}|[0-9]{2}))"
 _TIME = rf"^(?:{_DATE}(?:[T ]{_CLOCK})?|{_CLOCK})$"
-# Numbers to people, but not to a parser, because of a decimal comma or a unit; "5b" may as well be an answer.
+# Times, and numbers that people recognise but a parser does not, because of a decimal comma or a unit. "5b" is not
+# among them: it may as well be an answer.
 NEARLY_A_NUMBER = rf"{_TIME}|{_COMMA}|^[+-]?[0-9.,]*[0-9][{BLANKS}]+{_UNIT}$|^[+-]?[0-9]+,[0-9]+[{BLANKS}]*{_UNIT}$"
 
 
@@ -69,13 +71,13 @@ class Cleaning:
 
     @property
     def of_values(self) -> bool:
-        """Whether values have to be read as text."""
+        """Whether values must be read as text first."""
         return self.decimal is not None or self.strip_units
 
     def cleaned(self, columns: "Columns", value: str, source: str, units: dict[str, int] | None = None) -> "Columns":
-        """The same columns with values as this package writes them; what is not a number stays as it is.
+        """The same columns, with values as this package writes numbers; other text becomes null or stays unchanged.
 
-        ``units`` counts the units of all rows read so far; those of these rows are added.
+        ``units`` counts the units in all rows read so far; those of these rows are added.
         """
         texts = columns.values
         if not self.of_values or not isinstance(texts, pa.Array | pa.ChunkedArray):
@@ -96,18 +98,18 @@ AS_WRITTEN = Cleaning()
 
 
 def advice(written: str) -> str:
-    """What to say about a value that is not a number but would be one if read differently; often nothing.
+    """The advice about a value that is not a number but would be if it were read differently; often empty.
 
     >>> advice("12,5")
     "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
     >>> advice("2026-05-01 10:35")
-    '; a time has to be written as a number, such as minutes since midnight'
+    '; a time must be written as a number, such as minutes since midnight'
     >>> advice("tall")
     ''
     """
     text = written.strip()
     if re.match(_TIME, text):
-        return "; a time has to be written as a number, such as minutes since midnight"
+        return "; a time must be written as a number, such as minutes since midnight"
     if re.match(_COMMA, text):
         return "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
     number = _number_with_unit(text)
@@ -128,20 +130,16 @@ def _without_units(
     parts = pc.extract_regex(texts, _WITH_UNIT)
     number, before, behind = (pc.struct_field(parts, name) for name in ("number", "before", "unit"))
     units = pc.value_counts(pc.binary_join_element_wise(pc.utf8_trim_whitespace(before), behind, ""))
-    for one in units.to_pylist():
-        if one["values"]:
-            counts[one["values"]] = counts.get(one["values"], 0) + one["counts"]
+    for entry in units.to_pylist():
+        if entry["values"]:
+            counts[entry["values"]] = counts.get(entry["values"], 0) + entry["counts"]
     if len(counts) > 1:
         (most, many), (other, few) = sorted(counts.items(), key=lambda entry: -entry[1])[:2]
         raise BadRow(
-            f"{source}: {value} in {most!r} ({_rows(many)}) and in {other!r} ({_rows(few)}): all values must have the "
-            "same unit; convert them first"
+            f"{source}: {value} is in {most!r} ({counted(many, 'row')}) and in {other!r} ({counted(few, 'row')}); all "
+            "values must have the same unit, so convert them first"
         )
     return pc.if_else(pc.is_valid(parts), number, texts)
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row{'s' * (count != 1)}"
 
 
 def _with_points(texts: pa.Array | pa.ChunkedArray, decimal: str) -> pa.Array | pa.ChunkedArray:

@@ -1,4 +1,4 @@
-"""Tables of claims in CSV: Arrow reads them, in parallel; where it fails, a slow way finds the row that is wrong."""
+"""Tables of claims in CSV: Arrow reads them in parallel; if it fails, a slower way finds the bad row."""
 
 import csv
 from collections.abc import Sequence
@@ -33,14 +33,14 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
     header = text.splitlines()[0]
     if len(header) == len(text) and len(start) == 1 << 16:  # Arrow would allocate hundreds of rows of this width
         raise UnreadableFile(
-            f"{source.name}: the first line is over {1 << 16:,} bytes: it must name the columns; "
+            f"{source.name}: the first line has over {1 << 16:,} bytes, but it should only name the columns; "
             "check that the file is a table, or leave out columns that are not needed"
         )
     # The separator that gives the required columns; if none does, the one that splits the header most often, so that
-    # the error names the columns that there are.
+    # the error names the columns of the file.
     delimiter = max(
         ",;\t|",
-        key=lambda mark: _found(_cells(header, mark), labels, value),
+        key=lambda mark: _matches(_cells(header, mark), labels, value),
     )
     present = _cells(header, delimiter)
     required = columns_needed(labels, value, present)
@@ -49,8 +49,8 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
     return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start), taken
 
 
-def _found(present: list[str], labels: Sequence[str], value: str) -> tuple[int, int]:
-    """How many of the required columns a header has, and how many in all."""
+def _matches(present: list[str], labels: Sequence[str], value: str) -> tuple[int, int]:
+    """How many of the required columns a header has, and how many columns in all."""
     required = columns_needed(labels, value, present)
     return sum(name in required for name in present), len(present)
 
@@ -76,7 +76,7 @@ def read_csv(
     types = dict.fromkeys(taken, label_type)
     if kind is None and set(OPTIONAL_COLUMNS) <= set(taken):
         kind = "choice"  # codes such as 0 and 1 too: devices chose among options
-    # Without a kind, values are read as numbers first, as they mostly are, and then as texts.
+    # Without a kind, values are read as numbers first, because most are, and then as texts.
     for attempt in (kind,) if kind else KINDS:
         values = pa.float64() if attempt == "number" else label_type
         try:
@@ -101,8 +101,8 @@ def read_csv(
 def _read_csv_as_text(
     source: TableFile, labels: Sequence[str], value: str, parse: Any, taken: Sequence[str]
 ) -> Columns:
-    """The slow way: one thread, everything as text, rows with the wrong number of fields noted."""
-    source.check_text()  # Arrow prints a traceback about a row that it cannot hand to `note`
+    """The slow way: in one thread, everything as text, noting rows with the wrong number of fields."""
+    source.check_text()  # Arrow prints a traceback about a row that it cannot pass to `note`
     ragged: dict[int, str] = {}
 
     def note(row: Any) -> str:
@@ -126,7 +126,7 @@ def _read_csv_as_text(
 
 
 def csv_columns(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
-    """The columns of a CSV file: labels may be numbers, or begin with the mark that stops spreadsheets running them."""
+    """The columns of a CSV file; its labels may be numbers, or begin with the mark against running them as formulas."""
     columns = pick(table, labels, value, name)
     values = as_written_column(columns.values) if pa.types.is_dictionary(columns.values.type) else columns.values
     written = [as_written_column(column) for column in columns.labels]

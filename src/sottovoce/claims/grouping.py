@@ -37,7 +37,7 @@ def scatter(keys, others, values, offsets, sorted_others, sorted_values):  # typ
 
 @njit(nogil=True, cache=True)
 def scatter_groups(group_offsets, keys, values, offsets, sorted_groups, sorted_values):  # type: ignore[no-untyped-def]
-    """Like `scatter` for rows that are already grouped: the group's number is what is moved."""
+    """Like `scatter`, for rows that are already grouped: the group's number is moved."""
     cursor = offsets.copy()
     for group in range(len(group_offsets) - 1):
         for row in range(group_offsets[group], group_offsets[group + 1]):
@@ -69,9 +69,9 @@ def by_user(offsets, users, n_users):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def scaled_by_user(offsets, values, groups, center, unit):  # type: ignore[no-untyped-def]
-    """The values, less the center of their group, times its unit, in the order in which `by_user` gives the groups.
+    """The values in the order of `by_user`, less the center of their group, times its unit.
 
-    Rows of a group are in the order of users, so the next one of its group is always the first that has not come yet.
+    Rows of a group are sorted by user, so the next row of a group is always the first that has not been used.
     """
     cursor = offsets[:-1].copy()
     scaled = np.empty_like(values)
@@ -94,7 +94,7 @@ def by_value(offsets, values):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def first_repeat(offsets, users, size):  # type: ignore[no-untyped-def]
-    """Place of the first claim that repeats the claim before it, or -1; a claim takes ``size`` places."""
+    """Position of the first claim by the same user as the claim before it, or -1; a claim takes ``size`` positions."""
     for group in range(len(offsets) - 1):
         for place in range(offsets[group] + size, offsets[group + 1], size):
             if users[place] == users[place - size]:
@@ -125,7 +125,7 @@ def merge_repeats(offsets, users, values, keep_last):  # type: ignore[no-untyped
 
 
 def last_of_each(offsets: Offsets, users: Ids, values: NDArray[Any], size: int) -> tuple[Offsets, Ids, NDArray[Any]]:
-    """One claim per user and object, the last one; a claim takes ``size`` places."""
+    """One claim per user and object, the last one; a claim takes ``size`` positions."""
     objects = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[::size]
     keys = objects << 32 | users[::size]
     keep = np.append(keys[1:] != keys[:-1], True)

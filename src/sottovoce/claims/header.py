@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from sottovoce.errors import MissingColumn
 
-# Claims to which a device added noise name the law in this column, the same in every row.
+# Tables of claims with noise name the noise law in this column, the same in every row.
 NOISE_COLUMN = "noise_law"
-# Beside it, where claims are choices: among how many options the device chose.
+# If claims are choices, this column says among how many options the device chose.
 CHOICES_COLUMN = "choices"
 OPTIONAL_COLUMNS = (NOISE_COLUMN, CHOICES_COLUMN)
 _LONGEST_SHOWN = 300  # characters of a column's name or of a row, in an error message
@@ -18,7 +18,7 @@ IN_A_FRAME = "name the columns: Claims.from_frame(frame, user=..., object=..., v
 
 
 def require(required: Iterable[str], present: Sequence[str], name: str, fix: str = _IN_A_FILE) -> None:
-    """Refuse a table that lacks a column, or has it twice; ``name`` says which table."""
+    """Refuse a table that lacks a required column or has it twice; ``name`` is the table's name in messages."""
     required = list(required)
     check_unique([column for column in present if column in required], name)
     for column in required:
@@ -36,10 +36,10 @@ def check_unique(columns: Iterable[str], name: str) -> None:
     column, count = next(iter(Counter(columns).most_common(1)), ("", 0))
     if count > 1:
         raise MissingColumn(
-            f"{name}: there are two columns {shown(column)}: names of columns must be unique; rename one of them"
+            f"{name}: there are two columns {shown(column)}, but column names must be unique; rename one of them"
         )
 
 
 def shown(text: str) -> str:
-    """A text from a file as an error message shows it: quoted, and cut if it is long."""
+    """A text from a file as an error message shows it: quoted, and cut off if it is long."""
     return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")

@@ -1,4 +1,4 @@
-"""Tables of claims in JSON Lines: Arrow reads what cannot harm it; everything else is read line by line."""
+"""Tables of claims in JSON Lines: Arrow reads files that cannot crash it; all others are read line by line."""
 
 import io
 import itertools
@@ -22,19 +22,19 @@ from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadParameter, NoClaims
 
 _BARE_NULL = re.compile(rb"\n\s*null")
-_LONGEST_NULL = 64  # bytes, with blanks before it: the end of a part that is searched again with the next part
+_LONGEST_NULL = 64  # bytes of a null with the blanks before it: this end of a part is searched again with the next part
 _LONGEST_INTEGER = 19  # characters
-_MOST_BRACKETS = 500  # in a line that Arrow reads: it recurses into a deeply nested one until its stack overflows
+_MOST_BRACKETS = 500  # in a line that Arrow reads: in a deeply nested line, it recurses until its stack overflows
 
 
 def read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Budget | None) -> Columns:
-    """The columns of a whole file, of no more rows than the budget allows."""
+    """The columns of a whole file, which may have no more rows than the budget allows."""
     if budget is None and not could_crash_arrow(source):
         try:
             with source.stream() as stream:
                 table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES))
             return replace(pick(table, labels, value, source.name), lines=text_lines(source))
-        except pa.ArrowInvalid:  # a line that Arrow cannot read: go line by line to say which
+        except pa.ArrowInvalid:  # Arrow cannot read some line: go line by line to report which
             pass
     at_once = sys.maxsize if budget is None else budget.rows + 1
     for columns in jsonl_by_lines(source, labels, value, at_once):
@@ -47,7 +47,7 @@ def read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Bud
 
 
 def _require_somewhere(columns: Columns, required: Sequence[str], source: TableFile) -> None:
-    """A column that no line has is missing altogether."""
+    """Refuse a table with a required column that no line has."""
     texts = columns.texts.to_pylist() if columns.texts is not None else []
     missing = [
         name
@@ -62,7 +62,7 @@ def _require_somewhere(columns: Columns, required: Sequence[str], source: TableF
 
 
 def could_crash_arrow(source: TableFile) -> bool:
-    """Whether the file could crash Arrow: a line is only null, at the beginning of a block, or deeply nested."""
+    """Whether the file could crash Arrow: a line that is only null, as it may begin a block, or is deeply nested."""
     end, open_brackets = b"\n", 0
     with source.stream() as stream:
         while part := stream.read(BLOCK_BYTES):
@@ -88,7 +88,7 @@ def _brackets(line: bytes) -> int:
 def jsonl_by_lines(
     source: TableFile, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
 ) -> Iterator[Columns]:
-    """The slow way, ``at_once`` lines at a time, after the first ``skip``: lines that are not records are noted."""
+    """The slow way, ``at_once`` lines at a time after the first ``skip`` lines, noting lines that are not records."""
     with source.stream() as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
         later = itertools.islice(enumerate(filter(str.strip, lines), start=1), skip, None)
@@ -98,7 +98,7 @@ def jsonl_by_lines(
             for number, line in part:
                 try:
                     records.append(_record(line, labels, value))
-                except BadParameter:  # a label that cannot be
+                except BadParameter:  # a label that is not valid
                     raise
                 except (ValueError, RecursionError):
                     ragged[number] = line.strip()
@@ -128,7 +128,7 @@ def _record(line: str, labels: Sequence[str], value: str) -> dict[str, Any]:
 
 
 def _labels(records: Sequence[Mapping[str, Any]], label: str, source: str) -> Any:
-    """The labels of records: a field as it is, or several joined."""
+    """The labels of records: one field unchanged, or several fields joined."""
     present = {name for record in records for name in record}
     parts = {part.column for part in parts_of(label, present)}
     if parts == {label}:
@@ -138,7 +138,7 @@ def _labels(records: Sequence[Mapping[str, Any]], label: str, source: str) -> An
 
 
 def _typed(entries: Iterable[Any]) -> pa.Array:
-    """A column as Arrow reads it, or of texts where types are mixed."""
+    """A column with the type that Arrow infers, or of texts if types are mixed."""
     entries = list(entries)
     try:
         return pa.array(entries)
@@ -147,7 +147,7 @@ def _typed(entries: Iterable[Any]) -> pa.Array:
 
 
 def _integer(text: str) -> int | str:
-    """A whole number, or its text where it is too large for an array."""
+    """A whole number, or its text if it is too large for an array."""
     return int(text) if len(text) < _LONGEST_INTEGER else text
 
 

@@ -15,11 +15,11 @@ from sottovoce.errors import BadParameter, BadRow
 Kind = Literal["number", "choice"]
 KINDS: tuple[Kind, ...] = ("number", "choice")
 
-# What Arrow's own cast from text accepts, once blanks and a leading plus are removed.
+# What Arrow's cast from text accepts, after blanks and a leading plus are removed.
 NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-# Texts that stand for a number that is missing, not for a choice.
+# Texts that stand for a missing number, not for a choice.
 _NO_NUMBER = r"^[+-]?(nan|inf|infinity|null|none|na|n/a|)$"
-# Cells of a matrix that stand for no claim; "none" may be an answer, and infinity is a mistake.
+# Cells of a matrix that stand for no claim. "none" is not among them, as it may be an answer; infinity is a mistake.
 _MISSING = {"", "nan", "null", "na", "n/a"}
 
 
@@ -38,7 +38,7 @@ def is_missing(text: str) -> bool:
 
 
 def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
-    """Choices if there is text, none of which is a number and little of which is nearly one; or Booleans or lists."""
+    """Choices if there are Booleans, lists, or texts none of which is a number and few of which look like one."""
     if pa.types.is_boolean(values.type) or _is_list(values.type):
         return "choice"
     if pa.types.is_dictionary(values.type):
@@ -49,8 +49,8 @@ def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
     texts = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
     if pc.any(pc.match_substring_regex(pc.replace_substring_regex(texts, r"^\+", ""), NUMBER)).as_py():
         return "number"
-    # Numbers with a comma or a unit are refused as such, with the reason: they would make strange answers.
-    # A few words among them, such as "not measured", do not make the others answers.
+    # Numbers with a comma or a unit are refused later with the reason, because they would make strange answers.
+    # A few words among them, such as "not measured", do not turn them into answers.
     nearly = pc.match_substring_regex(texts, NEARLY_A_NUMBER)
     wordless = pc.all(pc.or_(nearly, pc.match_substring_regex(texts, f"(?i:{_NO_NUMBER})"))).as_py()
     mostly = 2 * (pc.sum(nearly).as_py() or 0) > (pc.sum(pc.not_equal(texts, "")).as_py() or 0)
@@ -63,12 +63,12 @@ def check_duplicates(duplicates: str) -> None:
 
 
 def no_mean_of_choices() -> BadParameter:
-    """The error for choices that are to be merged by their mean."""
+    """The error if choices are to be merged by their mean."""
     return BadParameter("duplicates='mean': choices have no mean; use 'last', or remove repeated claims")
 
 
 def merge_advice(kind: Kind | None) -> str:
-    """The rule that a second claim of a user about an object breaks, and what to do: choices have no mean."""
+    """The rule against a user's second claim about an object, and how to merge claims of this kind."""
     ways = "duplicates='last'" if kind == "choice" else "duplicates='mean' or 'last'"
     return f"only one claim per user and object is allowed; say how to merge them with {ways} (--duplicates)"
 
@@ -78,10 +78,10 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def one_by_one(values: Any, source: str, budget: Budget | None = None, before: int = 0) -> tuple[Any, int]:
-    """The options in reported sets, one after the other, and how many there are in each; 1 where none are sets.
+    """The options in reported sets, one after the other, and how many there are in each; 1 if values are not sets.
 
-    A set is a list, or the text of one as in JSON where a file has no lists. All must be of the same size. With a
-    ``budget``, each option counts as a row. ``before`` rows of the source came earlier.
+    A set is a list or, in files without lists, the text of a JSON list. All sets must have the same size. With a
+    ``budget``, each option counts as a row. ``before`` is the number of rows of the source that came earlier.
     """
     if isinstance(values, pa.ChunkedArray | pa.Array):
         if _is_list(values.type):
@@ -97,7 +97,7 @@ def one_by_one(values: Any, source: str, budget: Budget | None = None, before: i
 
 
 def _lists_in(values: pa.ChunkedArray | pa.Array, source: str, budget: Budget | None, before: int) -> tuple[Any, int]:
-    """The options in texts of lists. Each different text is read once: a long one may be repeated a million times."""
+    """The options in texts of lists. Each distinct text is parsed once: a long one may be repeated a million times."""
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     if _chunked(encoded):
         encoded = encoded.unify_dictionaries().combine_chunks()
@@ -132,13 +132,13 @@ def _options(entries: list[Any]) -> pa.Array:
 
 def _uneven(source: str, row: int, entry: list[Any] | None, size: int) -> BadRow:
     return BadRow(
-        f"{source}, row {row}: {entry!r}: reported sets must have the same number of different options in "
-        f"every row, here {size}; correct it, or leave the row out"
+        f"{source}, row {row}, {entry!r}: all reported sets must have the same number of different options, "
+        f"here {size}; correct it, or leave the row out"
     )
 
 
 def _may_be_lists(values: Any) -> bool:
-    """Whether the first text begins like a list, as nearly no answer does."""
+    """Whether the first text is bracketed like a list, as almost no answer is."""
     first = next((entry for entry in values.slice(0, 100).to_pylist() if entry), "")
     return isinstance(first, str) and first.startswith("[") and first.endswith("]")
 

@@ -1,6 +1,6 @@
-"""Labels made of several columns, such as ``sensor+time@hour``: what a sensor measured in each hour is one object.
+"""Labels made of several columns, such as ``sensor+time@hour``, which makes each hour of each sensor one object.
 
-The name of a column that exists always means that column.
+A label that is itself the name of a column always means that column.
 """
 
 import re
@@ -15,26 +15,26 @@ from sottovoce.errors import BadParameter, BadRow
 
 _SEPARATOR = " · "
 _MOST_PARTS = 10
-# How a time is written once it is cut to the beginning of its period.
+# How a time is written after it is rounded down to its period.
 _WRITTEN = {
     "second": "%Y-%m-%d %H:%M:%S", "minute": "%Y-%m-%d %H:%M", "hour": "%Y-%m-%d %H:%M",
     "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y",
 }  # fmt: skip
 _PERIOD = re.compile(rf"^([1-9][0-9]{{0,3}})? ?({'|'.join(_WRITTEN)})s?$")
-# Beside those of ISO 8601, which Arrow reads itself: 1.5.2026 10:35 as Europeans write it.
+# In addition to ISO 8601, which Arrow reads itself: 1.5.2026 10:35, as in much of Europe.
 _OTHER_TIMES = ("%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y")
 
 
 @dataclass(frozen=True)
 class LabelPart:
-    """One of the columns that make a label; times in it may be cut to a period."""
+    """One of the columns that make up a label; its times may be rounded down to a period."""
 
     column: str
     period: str | None = None
 
 
 def parts_of(label: str, present: Iterable[str]) -> list[LabelPart]:
-    """The columns that make a label, given the names of those in the table.
+    """The columns that make up a label, given the names of the table's columns.
 
     >>> parts_of("sensor+time@15 minutes", ["sensor", "time", "value"])
     [LabelPart(column='sensor', period=None), LabelPart(column='time', period='15 minutes')]
@@ -46,7 +46,9 @@ def parts_of(label: str, present: Iterable[str]) -> list[LabelPart]:
         return [LabelPart(label)]
     texts = label.split("+")
     if len(texts) > _MOST_PARTS:
-        raise BadParameter(f"{shown(label)}: {len(texts):,} columns: a label has at most {_MOST_PARTS}; name fewer")
+        raise BadParameter(
+            f"{shown(label)}: it has {len(texts):,} columns, but a label has at most {_MOST_PARTS}; name fewer"
+        )
     return [_part(text.strip(), present) for text in texts]
 
 
@@ -68,7 +70,7 @@ def columns_needed(labels: Sequence[str], value: str, present: Sequence[str]) ->
 
 
 def label_column_of(table: pa.Table, label: str, source: str) -> pa.ChunkedArray | pa.Array:
-    """The labels of a table's rows: a column as it is, or several joined."""
+    """The labels of a table's rows: one column unchanged, or several columns joined."""
     parts = parts_of(label, table.column_names)
     if parts == [LabelPart(label)]:
         return table[label]
@@ -78,14 +80,14 @@ def label_column_of(table: pa.Table, label: str, source: str) -> pa.ChunkedArray
     for part, column in zip(parts, texts, strict=True):
         if pc.any(pc.match_substring(column, _SEPARATOR)).as_py():
             raise BadRow(
-                f"{source}: a label in column {shown(part.column)} contains {_SEPARATOR!r}: this sign separates the "
-                f"columns of {label}; use another one in the labels"
+                f"{source}: a label in column {shown(part.column)} contains {_SEPARATOR!r}, which separates the "
+                f"columns of {label}; use another character in the labels"
             )
     return pc.binary_join_element_wise(*texts, _SEPARATOR)
 
 
 def _texts(column: pa.ChunkedArray, part: LabelPart, source: str) -> pa.ChunkedArray | pa.Array:
-    """The entries of a column as text; null where there is none."""
+    """The entries of a column as text; null where a row has none."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if part.period is not None:
@@ -103,7 +105,7 @@ def _cut(column: pa.ChunkedArray, part: LabelPart, source: str) -> pa.ChunkedArr
 
 
 def _times(column: pa.ChunkedArray, part: LabelPart, source: str) -> tuple[pa.ChunkedArray | pa.Array, str]:
-    """Times, and the mark of their zone: those with a zone are taken to UTC."""
+    """Times, and the mark of their zone; times with a zone are converted to UTC."""
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         zone = "Z" if getattr(column.type, "tz", None) else ""
         return column.cast(pa.timestamp("us", "UTC" if zone else None)).cast(pa.timestamp("us")), zone

@@ -1,4 +1,4 @@
-"""Labels: from names of users and objects to small sorted numbers, and back.
+"""Labels: the names of users and objects, translated to small sorted numbers and back.
 
 Labels are sorted, so that the same claims give the same arrays whatever the order of the rows.
 """
@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-# An integer in plain notation: "7" is one; "007" and "+7" stay text, or two labels could become the same.
+# An integer in plain notation: "7" is one; "007" and "+7" stay text, as two labels could otherwise become the same.
 _PLAIN_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 
 Labels: TypeAlias = (
     pa.Array | NDArray[np.object_]
-)  # Arrow where it has a type for them, else the Python objects themselves
+)  # Arrow if it has a type for them, otherwise the Python objects themselves
 
 
 def encode(column: Any, numerals: bool = False) -> tuple[NDArray[np.int32], Labels]:
@@ -31,7 +31,7 @@ def encode(column: Any, numerals: bool = False) -> tuple[NDArray[np.int32], Labe
         encoded = encoded.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
-        if isinstance(encoded, pa.ChunkedArray):  # Arrow gives no chunk back for an empty column
+        if isinstance(encoded, pa.ChunkedArray):  # Arrow returns no chunk for an empty column
             encoded = pa.array([], encoded.type)
     ids = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return compact(ids, plain_integers(encoded.dictionary) if numerals else encoded.dictionary)
@@ -62,14 +62,14 @@ def missing(labels: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
 
 
 def to_numpy(labels: Labels) -> NDArray[Any]:
-    """Labels as users see them."""
+    """Labels as callers see them."""
     if isinstance(labels, pa.Array):
         return np.asarray(labels.to_numpy(zero_copy_only=False))
     return labels
 
 
 def label_column(labels: NDArray[Any]) -> pa.Array:
-    """Labels as a column of a table; as text where Arrow has no type for them."""
+    """Labels as a column of a table; as text if Arrow has no type for them."""
     try:
         return pa.array(labels)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -77,12 +77,12 @@ def label_column(labels: NDArray[Any]) -> pa.Array:
 
 
 def texts(labels: Labels) -> list[str]:
-    """Labels as text, so that those of a claims file and a truth file can be compared."""
+    """Labels as text, so that the labels of a claims file and of a truth file can be compared."""
     return [str(label) for label in to_numpy(labels).tolist()]
 
 
 def _arrow(column: Any) -> pa.Array | pa.ChunkedArray | None:
-    """The column in Arrow, or None where Arrow has no type that can be grouped (tuples, mixed types)."""
+    """The column in Arrow, or None if Arrow has no type for it that can be grouped (tuples, mixed types)."""
     if isinstance(column, pa.Array | pa.ChunkedArray):
         array = column
     else:
@@ -124,23 +124,23 @@ def _object_order(labels: NDArray[np.object_]) -> NDArray[np.intp]:
     places = range(len(labels))
     try:
         return np.array(sorted(places, key=lambda place: labels[place]), np.intp)
-    except TypeError:  # labels of several types have no order of their own
+    except TypeError:  # labels of different types cannot be compared
         return np.array(sorted(places, key=lambda place: (type(labels[place]).__name__, repr(labels[place]))), np.intp)
 
 
 _DIGITS = re.compile(r"([0-9]+)")
-_MOST_ORDERED = 100_000  # labels; nobody reads through more
+_MOST_ORDERED = 100_000  # labels; nobody reads a longer list
 
 
 def natural_order(labels: NDArray[Any]) -> NDArray[np.intp]:
-    """Places of labels in the order in which people expect them: o2 before o10.
+    """Positions of labels in the order that people expect: o2 before o10.
 
     >>> natural_order(np.array(["o10", "o2", "a"])).tolist()
     [2, 1, 0]
     """
     if not len(labels) or len(labels) > _MOST_ORDERED or not isinstance(labels[0], str):
         return np.arange(len(labels))
-    # Every other part is a number; parts are compared with parts of the same kind.
+    # Every other part is a number, so numbers are compared with numbers and texts with texts.
     keys = [
         [int(part) if part.isdigit() else part.casefold() for part in _DIGITS.split(str(label))] for label in labels
     ]
@@ -150,7 +150,7 @@ def natural_order(labels: NDArray[Any]) -> NDArray[np.intp]:
 def common_labels(some: NDArray[Any], others: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Positions of the labels that occur in both arrays, in the first and in the second."""
     least = min(len(some), len(others))
-    if np.array_equal(some[:least], others[:least]):  # equal, or one has another round of claims
+    if np.array_equal(some[:least], others[:least]):  # equal, or one has more labels, from a later round of claims
         return np.arange(least), np.arange(least)
     place_of = {label: place for place, label in enumerate(others.tolist())}
     pairs = [(here, place_of[label]) for here, label in enumerate(some.tolist()) if label in place_of]

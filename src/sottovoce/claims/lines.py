@@ -1,4 +1,4 @@
-"""Lines of a text file as editors number them: row numbers skip headers, blank lines and line breaks in cells."""
+"""Line numbers as editors show them. Row numbers differ: they skip headers, blank lines and line breaks in cells."""
 
 import csv
 import io
@@ -7,16 +7,16 @@ from functools import partial
 
 from sottovoce.claims.table_file import TableFile
 
-Lines = Callable[[Sequence[int]], list[int | None]]  # from the numbers of rows, which rise, to those of their lines
+Lines = Callable[[Sequence[int]], list[int | None]]  # from ascending row numbers to line numbers
 
 
 def csv_lines(source: TableFile, delimiter: str) -> Lines:
-    """The lines of a CSV file in which rows begin; the file is read again when they are asked for."""
+    """The lines in which rows of a CSV file begin; the file is read again when they are needed."""
     return partial(_csv_lines, source, delimiter)
 
 
 def text_lines(source: TableFile) -> Lines:
-    """The same for a file with one row per line, where blank ones do not count."""
+    """The same for a file with one row per line, in which blank lines do not count."""
     return partial(_text_lines, source)
 
 
@@ -37,7 +37,7 @@ def _csv_lines(source: TableFile, delimiter: str, rows: Sequence[int]) -> list[i
                 if place is None:
                     break
                 begins = table.line_num + 1
-        except csv.Error:  # a cell beyond what this reader takes
+        except csv.Error:  # a cell that is too long for this reader
             pass
     return lines + [None] * (len(rows) - len(lines))
 

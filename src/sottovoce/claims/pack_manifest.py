@@ -1,4 +1,4 @@
-"""What a pack says about itself: one JSON file that lists all others, with their sizes and hashes."""
+"""The manifest of a pack: a JSON file that lists all other files, with their sizes and hashes."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -23,7 +23,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class BlockEntry(FileEntry):
-    """A block: the numbers of its first object and first claim, and how many of each it holds."""
+    """A block: the numbers of its first object and first claim, and how many objects and claims it has."""
 
     first_object: int
     objects: int
@@ -33,7 +33,7 @@ class BlockEntry(FileEntry):
 
 @dataclass(frozen=True)
 class PackManifest:
-    """What a pack says about itself."""
+    """What the manifest states about a pack."""
 
     pack: str
     round: int  # 1 for a new pack; each append adds 1
@@ -47,8 +47,8 @@ class PackManifest:
     blocks: tuple[BlockEntry, ...] = field(repr=False)
     answer_table: FileEntry | None = None  # of choices
     cell_table: FileEntry | None = None  # of choices with different options for different objects
-    declared: bool = False  # whether the numbers of options were given, not concluded from the claims
-    size: int = 1  # options in one claim, each of which has a row in its block: more than 1 where devices report sets
+    declared: bool = False  # whether the numbers of options were given, and not derived from the claims
+    size: int = 1  # options in one claim, each of which has a row in its block: more than 1 if devices report sets
 
     @property
     def tables(self) -> tuple[FileEntry, ...]:
@@ -72,7 +72,7 @@ class PackManifest:
         path = folder / MANIFEST
         if not path.is_file():
             raise UnreadableFile(
-                f"{folder}: there is no {MANIFEST}: a pack is a folder that `sottovoce claims pack` has written; "
+                f"{folder}: it has no {MANIFEST}, so it is not a pack that `sottovoce claims pack` wrote; "
                 "check the name, or pack the claims first"
             )
         try:
@@ -87,11 +87,11 @@ class PackManifest:
                 return manifest
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnreadableFile(
-                f"{path}: this is not a manifest ({error}): the file is damaged; pack the claims again"
+                f"{path}: it is not a valid manifest ({error}); the file is damaged: pack the claims again"
             ) from error
         raise UnreadableFile(
-            f"{path}: format {version!r}: this version reads formats {FORMAT} to {SET_FORMAT}; pack the claims again, "
-            "or update Sottovoce"
+            f"{path}: it has format {version!r}, but this version reads formats {FORMAT} to {SET_FORMAT}; pack the "
+            "claims again, or update Sottovoce"
         )
 
     def _check(self) -> None:
@@ -105,5 +105,5 @@ class PackManifest:
             objects, claims = objects + block.objects, claims + block.claims
         if (objects, claims) != (self.objects, self.claims):
             raise ValueError(
-                f"its blocks hold {claims:,} claims about {objects:,} objects, which is not what it declares"
+                f"its blocks hold {claims:,} claims about {objects:,} objects, and it declares other numbers"
             )

@@ -1,8 +1,8 @@
 """Packing: any number of claims, sorted into the blocks of a pack in bounded memory.
 
-DuckDB numbers the labels and sorts the claims, on disk where memory is too small; a NumPy pass cuts the sorted claims
-into blocks. Adding a round to a pack merges the new claims into the blocks of their objects, which are rewritten, and
-puts new objects into blocks of their own at the end. So every object stays in one block, and labels keep their numbers.
+DuckDB numbers the labels and sorts the claims, on disk if memory is too small; a NumPy pass cuts the sorted claims into
+blocks. Adding a round to a pack merges the new claims into the blocks of their objects, which are rewritten, and puts
+new objects into new blocks at the end. So every object stays in one block, and labels keep their numbers.
 """
 
 import glob
@@ -37,9 +37,10 @@ def files(
     skip_bad: bool = False, progress: Progress[str, float] | None = None, kind: Kind | None = None,
     cleaning: Cleaning = AS_WRITTEN, left_out: Progress[pa.Table] | None = None,
 ) -> Iterator[ClaimSource]:  # fmt: skip
-    """The claims of files, by names or patterns such as ``claims-*.csv``; ``kind`` is that of `Claims.read`.
+    """The claims in files, given by names or by patterns such as ``claims-*.csv``; ``kind`` is as in `Claims.read`.
 
-    ``cleaning`` says how values are written, in all files alike. ``left_out`` receives the rows that are not claims.
+    ``cleaning`` describes how values are written in all of the files. ``left_out`` is called with rows that are not
+    claims.
     """
     units: dict[str, int] = {}
     paths: list[str] = []
@@ -75,16 +76,16 @@ def pack(
     Parameters
     ----------
     sources
-        The claims: those of `files`, or of any other source that yields chunks.
+        The claims, from `files` or from any other source that yields chunks.
     out
         Folder of the pack.
     duplicates
         What happens when a user makes two claims about an object, in any round: "error", "mean" or "last". A claim of
         an earlier round counts as one, even if several were merged into it.
     memory
-        How much memory sorting may use, such as "500MB"; beyond that it uses the disk, next to the pack.
+        How much memory sorting may use, such as "500MB"; beyond that, it uses the disk next to the pack.
     progress
-        Called with what is being done and which share of it is finished.
+        Called with the name of the current step and the share of it that is done.
     """
     out = Path(out)
     check_duplicates(duplicates)
@@ -165,14 +166,14 @@ def _manifest(
 
 
 def _answers(sorter: Sorter, earlier: Pack | None) -> PackedAnswers:
-    """How options are stored: as in the earlier round where that is still possible."""
+    """How options are stored: as in the earlier round if that is still possible."""
     n_labels, before = len(sorter.labels("value")), earlier.answers if earlier else None
     shared = n_labels <= MOST_SHARED and (before.shared if before else sorter.seem_shared())
     return PackedAnswers(n_labels, shared, sorter.size, before)
 
 
 def _declared(sorter: Sorter, earlier: Pack | None) -> NDArray[np.int64] | None:
-    """The number of options of each object, where all claims declare it."""
+    """The number of options of each object, if all claims declare it."""
     counts, before = sorter.declared_counts(), earlier.answers if earlier else None
     if counts is None or (before and not before.declared):
         return None
@@ -182,7 +183,7 @@ def _declared(sorter: Sorter, earlier: Pack | None) -> NDArray[np.int64] | None:
 
 
 def _remove_stale_files(folder: Path, manifest: PackManifest) -> None:
-    """Remove blocks and tables that the manifest does not name: those of an earlier round, or of one that failed."""
+    """Remove blocks and tables that the manifest does not name, which an earlier or a failed round has left."""
     named = {entry.file for entry in (*manifest.blocks, *manifest.tables)}
     for kind in ("block", "users", "objects", "answers", "cells"):
         for path in folder.glob(f"{kind}-*.arrow"):
@@ -222,7 +223,7 @@ def _write(
 ) -> PackManifest:
     labels = sorter.labels("user"), sorter.labels("object")
     per_user, per_object, rounds = (np.zeros(len(labels[place]), np.int64) for place in (0, 1, 1))
-    done, claims = 0, slice(None, None, sorter.size)  # one row of each
+    done, claims = 0, slice(None, None, sorter.size)  # one row of each claim
 
     def add(rows: Rows, new: Rows) -> None:
         nonlocal done
@@ -245,7 +246,7 @@ def _write(
         for number, entry in enumerate(earlier.manifest.blocks):
             after = entry.first_object + entry.objects
             new = stream.before(after)
-            # New objects go into the last block if it is small, or many rounds would leave many small blocks.
+            # New objects go into the last block if it is small; otherwise many rounds would leave many small blocks.
             growing = number == len(earlier.manifest.blocks) - 1 and entry.claims < writer.claims_per_block // 2
             if len(new) or growing or stored_anew:
                 block = earlier.block(number)

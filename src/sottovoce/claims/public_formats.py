@@ -1,7 +1,7 @@
 """Claims in the formats of public data sets, by the name of the format.
 
-A data set has a table of claims and usually one of truths. Some have headers of their own, some have none, and some
-have one column per user. All become the same table, by the rules of `reading`.
+A data set has a table of claims and usually a table of truths. Some tables have their own headers, some have none, and
+some have one column per user. All of them are read into the same form, by the rules of `reading`.
 """
 
 import csv
@@ -20,6 +20,7 @@ from sottovoce.claims.kinds import Kind, is_missing
 from sottovoce.claims.reading import Table, check_columns, read_file
 from sottovoce.claims.rows import Columns
 from sottovoce.claims.table_file import TableFile, check_exists
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, BadRow, MissingColumn, NoClaims, UnreadableFile
 
 _SEPARATORS = ",;\t|"
@@ -32,7 +33,7 @@ class ReadOptions:
     kind: Kind | None = None
     skip_bad: bool = False
     cleaning: Cleaning = AS_WRITTEN
-    column: str | None = None  # the one with the values, or the truths, where a format leaves the choice
+    column: str | None = None  # the column with the values or the truths, if the format leaves the choice
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class PublicFormat(ABC):
     name: str
     words: str  # what its tables look like
     files: tuple[str, str] | None = None  # of claims and of truths, in a folder of the collection
-    truths_inside: ClassVar[bool] = False  # whether truths are a column of the claims' own file
-    of_choices: bool = False  # codes of options look like numbers: the collection has nothing but choices
+    truths_inside: ClassVar[bool] = False  # whether truths are a column in the file of claims
+    of_choices: bool = False  # whether all values are choices, although codes of options may look like numbers
 
     @abstractmethod
     def claims(self, path: str | Path, how: ReadOptions) -> Table:
@@ -82,8 +83,8 @@ class TableWithHeader(PublicFormat):
 class LinesWithoutHeader(PublicFormat):
     """Lines without a header: user, object, value; and object, truth.
 
-    With ``several`` columns of values, each line says what one user claims about some attributes of one object. One of
-    them is read, and a user without a value there claims nothing.
+    With ``several`` columns of values, each line has one user's claims about several attributes of one object. One of
+    these columns is read; a line without a value there makes no claim.
     """
 
     separator: str | None = None  # None: any blanks
@@ -115,13 +116,13 @@ class LinesWithoutHeader(PublicFormat):
         columns = Columns(
             [_column([row[n] for row in taken]) for n in range(labels)], _column([row[-1] for row in taken]),
             ragged=ragged, numerals=True, lines=lambda rows: [lines[row - 1] for row in rows],
-            rule="every line, even the first, must have, separated by "
-            f"{'tabs' if self.separator else 'spaces'},",
+            rule="every line, even the first, must have these fields, separated by "
+            f"{'tabs' if self.separator else 'spaces'}:",
         )  # fmt: skip
         return _checked(columns, names, source, self.kind(how.kind), how)
 
     def _column(self, source: str, count: int, how: ReadOptions) -> int:
-        """The number of the column of values among all of them, from 0."""
+        """The position of the chosen column among the columns of values, from 0."""
         if not self.several and how.column is not None:
             raise BadParameter(f"column {how.column!r}: {self.name} has one column of values; leave it out")
         if not self.several or (how.column is None and count <= 1):
@@ -134,7 +135,7 @@ class LinesWithoutHeader(PublicFormat):
                 )
             given = "" if how.column is None else f"column {how.column!r}: "
             if count == 1:
-                raise BadParameter(f"{source}: {given}there is one column of values; leave column= (--column) out")
+                raise BadParameter(f"{source}: {given}there is only one column of values; omit column= (--column)")
             raise BadParameter(
                 f"{source}: {given}there are several columns of values; choose one by its number, from 1 to {count}, "
                 "with column= (--column)"
@@ -144,7 +145,7 @@ class LinesWithoutHeader(PublicFormat):
 
 @dataclass(frozen=True)
 class Matrix(PublicFormat):
-    """One row per object and one column per user, or the other way round; the first column has the labels of rows."""
+    """One row per object and one column per user, or the other way round; the first column has the rows' labels."""
 
     truths_inside = True
     by_user: bool = False
@@ -183,12 +184,12 @@ class Matrix(PublicFormat):
     def _no_truths(self, source: TableFile, column: str | None, header: Sequence[str]) -> MissingColumn:
         if self.by_user:
             return MissingColumn(
-                f"{source.name}: column {column!r}: in {self.name}, columns are objects, and none holds truths; write "
-                "the truths as a table of object and value, and leave the column out"
+                f"{source.name}, column {column!r}: in {self.name}, columns are objects, and none of them has truths; "
+                "write the truths as a table of object and value, and omit column= (--column)"
             )
         return MissingColumn(
             f"{source.name}: there is no column {column!r} of truths among {', '.join(map(shown, header[1:6]))}"
-            f"{', …' * (len(header) > 6)}; name the one that has them"
+            f"{', …' * (len(header) > 6)}; name the column that has them"
         )
 
     def _rows(self, source: TableFile) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -213,8 +214,8 @@ class Matrix(PublicFormat):
         for line, row in body:
             if len(row) != len(header):
                 raise BadRow(
-                    f"{source.name}, line {line}: {len(row)} cells: the header has {len(header)}; leave cells empty "
-                    "where there is no claim"
+                    f"{source.name}, line {line}: it has {counted(len(row), 'cell')}, but the header has "
+                    f"{len(header)}; leave cells empty where there is no claim"
                 )
         return header, body
 
@@ -253,12 +254,12 @@ FORMATS: dict[str, PublicFormat] = {
 def format_named(name: str) -> PublicFormat:
     """The format with this name."""
     if name not in FORMATS:
-        raise BadParameter(f"format {name!r}: it must be one of {', '.join(FORMATS)}; choose among them")
+        raise BadParameter(f"format {name!r}: it must be one of {', '.join(FORMATS)}; choose one of them")
     return FORMATS[name]
 
 
 def format_of_folder(folder: Path) -> PublicFormat | None:
-    """The format whose files of claims and truths a folder has."""
+    """The format whose files of claims and truths are in the folder."""
     for form in FORMATS.values():
         if form.files and all((folder / name).is_file() for name in form.files):
             return form

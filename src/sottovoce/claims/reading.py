@@ -1,6 +1,6 @@
 """Reading tables of labels and one value column from files and frames.
 
-Arrow does the reading, in parallel. Only when it fails is the file read again as text, to say which row is wrong.
+Arrow does the reading, in parallel. If it fails, the file is read again as text, to report which row is wrong.
 """
 
 from collections.abc import Sequence
@@ -42,15 +42,15 @@ class Table:
     labels: list[Labels]
     values: NDArray[Any]
     skipped: int
-    rows: NDArray[np.int64] | None  # number of each row in the source, where rows were left out
+    rows: NDArray[np.int64] | None  # number of each row in the source, if rows were left out
     noise: str | None  # the noise law that the source names
-    answers: Labels | None = None  # sorted, where values are choices
+    answers: Labels | None = None  # sorted, if values are choices
     size: int = 1  # answers in each row
-    choices: NDArray[np.int64] | None = None  # number of options in each row, where the source declares it
+    choices: NDArray[np.int64] | None = None  # number of options in each row, if the source declares it
     left_out: pa.Table | None = None  # the rows that are not claims, with the reasons
 
     def by_label(self, source: str) -> dict[str, Any]:
-        """The one value of each label as text, where there is one column of labels: numbers, or answers as text."""
+        """The only value of each label, by the label as text, if there is one label column; answers become text too."""
         (ids,), (labels,) = self.ids, self.labels
         names = texts(labels)
         values = self.values.tolist() if self.answers is None else np.array(texts(self.answers))[self.values].tolist()
@@ -58,7 +58,8 @@ class Table:
         if len(known) < len(ids):
             twice = next(names[place] for place, count in enumerate(np.bincount(ids).tolist()) if count > 1)
             raise BadRow(
-                f"{source}: object {twice!r} has more than one truth: each object must have only one; remove the others"
+                f"{source}: object {twice!r} has more than one truth, but each object must have only one; "
+                "remove the others"
             )
         return known
 
@@ -75,9 +76,9 @@ def read_file(
 ) -> Table:
     """Read a file, whose format follows from its suffix; a stream is read as CSV.
 
-    ``cleaning`` says how values are written; ``kind`` None decides by the values. ``progress`` gets the number of bytes
-    read and the total. With a ``budget``, for uploaded files, the format of a stream follows from its name, no more is
-    read than the budget allows, and only readers are used that a broken file cannot crash.
+    ``cleaning`` describes how values are written; if ``kind`` is None, the values decide. ``progress`` gets the number
+    of bytes read and the total. A ``budget`` is for uploaded files: the format of a stream then follows from its name,
+    no more is read than the budget allows, and only readers that a broken file cannot crash are used.
     """
     if cleaning.of_values:
         kind = kind or "number"
@@ -94,7 +95,7 @@ def read_file(
         source.check_text()
         raise unreadable(source.name, source.format, error) from error
     except OSError as error:
-        if error.errno or isinstance(error, SottovoceError):  # otherwise it is Arrow's, of damaged compressed bytes
+        if error.errno or isinstance(error, SottovoceError):  # otherwise Arrow reports damaged compressed bytes
             raise
         raise unreadable(source.name, f"compressed {source.format}", error) from error
     if budget is not None:
@@ -133,7 +134,7 @@ def same_kind_of_frame(table: pa.Table, frame: Any) -> Any:
 def check_arrays(
     labels: Sequence[Any], values: Any, names: Sequence[str], skip_bad: bool, kind: Kind | None = "number"
 ) -> Table:
-    """Check label columns of any type beside an array of values."""
+    """Check label columns of any type, and an array of values."""
     array = values if isinstance(values, pa.Array | pa.ChunkedArray) else _values_array(values, kind)
     return check_columns(Columns(list(labels), array), names, "the arrays", skip_bad, kind)
 
@@ -142,12 +143,12 @@ def _values_array(values: Any, kind: Kind | None) -> Any:
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        # Mixed types: answers of any type are labels; among numbers, let the check find the row.
+        # Mixed types: answers of any type are labels; for numbers, the check finds the bad row.
         return list(values) if kind == "choice" else as_text(values)
 
 
 def _read_typed(source: TableFile, labels: Sequence[str], value: str, budget: Budget | None) -> pa.Table:
-    """The required columns only: a file may have any number of others."""
+    """The required columns of a Parquet file, which may have any number of others; all columns of an Arrow file."""
     if budget is not None:
         if source.format == "parquet":
             return read_parquet(source.content or b"", source.name, labels, value, OPTIONAL_COLUMNS, budget)
@@ -173,7 +174,7 @@ def check_columns(
     kind: Kind | None = "number",
     budget: Budget | None = None,
 ) -> Table:
-    """Every row is a claim, or raises an error, or is dropped and counted."""
+    """Check every row: it is a claim, raises an error, or is dropped and counted."""
     check_kind(kind)
     values, size, answers = columns.values, 1, None
     declared = columns.noise is not None and columns.choices is not None
@@ -184,7 +185,7 @@ def check_columns(
     lengths = [*map(len, columns.labels), len(values) // size]
     if len(set(lengths)) > 1:
         described = ", ".join(counted(length, name) for name, length in zip(names, lengths, strict=True))
-        raise BadRow(f"{source}: {described}: every claim needs one of each; give columns of equal length")
+        raise BadRow(f"{source}: {described}, but every claim needs one of each; give columns of equal length")
 
     encoded = [encode(column, columns.numerals) for column in columns.labels]
     missing = [ids < 0 for ids, _ in encoded]

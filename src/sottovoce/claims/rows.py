@@ -1,4 +1,4 @@
-"""Which rows of a table are claims, and the error that names the first that is not."""
+"""Which rows of a table are claims, and the error about the first row that is not."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -27,14 +27,14 @@ class Columns:
 
     labels: list[Any]
     values: pa.ChunkedArray | pa.Array
-    texts: pa.ChunkedArray | pa.Array | None = None  # the values as written, where that is known
+    texts: pa.ChunkedArray | pa.Array | None = None  # the values as written, if that is known
     ragged: dict[int, str] = field(default_factory=dict)  # row number → text of rows that could not be split
     numerals: bool = False
     noise: str | None = None
     rule: str = "a row must have the fields"  # that ragged rows break
     lines: Lines | None = None  # of the rows in a file of text
-    places: Callable[[int], str] | None = None  # where a row stands, if it is one cell of a line
-    choices: pa.ChunkedArray | pa.Array | None = None  # number of options, where the source declares it
+    places: Callable[[int], str] | None = None  # where a row is in the source, if it is one cell of a line
+    choices: pa.ChunkedArray | pa.Array | None = None  # number of options, if the source declares it
 
 
 def all_finite(values: pa.ChunkedArray | pa.Array) -> bool:
@@ -47,7 +47,7 @@ class CheckedRows:
 
     values: NDArray[Any]  # of all rows
     keep: NDArray[np.bool_] | None  # None: all
-    rows: NDArray[np.int64] | None  # numbers of all rows, where they do not simply count from 1
+    rows: NDArray[np.int64] | None  # numbers of all rows, unless they simply count from 1
     skipped: int
 
 
@@ -55,9 +55,10 @@ def check_rows(
     columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], source: str, skip_bad: bool,
     before: int = 0, hint: bool = False,
 ) -> CheckedRows:  # fmt: skip
-    """Which rows are claims; raises an error at the first that is not. ``before`` rows of the source came earlier.
+    """Which rows are claims; without ``skip_bad``, the first that is not raises an error.
 
-    With a ``hint``, the error about a text says that values may be choices.
+    ``before`` is the number of rows of the source that came earlier. With ``hint``, the error about a text mentions
+    that values may be choices.
     """
     values = _numbers(columns.values)
     bad = ~(np.abs(values) <= LARGEST_VALUE)
@@ -70,7 +71,7 @@ def check_choices(
     columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], source: str, skip_bad: bool,
     before: int = 0,
 ) -> CheckedRows:  # fmt: skip
-    """Which rows are claims, where values are answers: those that lack nothing."""
+    """Which rows are claims if values are answers: those that lack nothing."""
     return _checked(columns, missing, np.any(missing, axis=0), np.empty(0), names, source, skip_bad, before, False)
 
 
@@ -94,14 +95,14 @@ def declared_choices(column: pa.ChunkedArray | pa.Array | None, source: str) -> 
     if len(bad):
         raise BadRow(
             f"{source}, row {bad[0] + 1}: {CHOICES_COLUMN} {column[int(bad[0])].as_py()!r}: it must be the number of "
-            "options, 2 or more, in every row; write it as perturb does, or remove the column"
+            "options, 2 or more, in every row; correct it, or remove the column"
         )
     return counts.astype(np.int64)
 
 
 def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
     """Values as floats; what is not a number becomes NaN."""
-    if pa.types.is_dictionary(values.type):  # convert each entry once: unpacked, they may have any size
+    if pa.types.is_dictionary(values.type):  # convert each entry only once: unpacked, the texts may have any size
         return np.concatenate([np.empty(0), *map(_numbers_by_entry, _chunks(values))])
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(values), r"^\+", "")
@@ -125,7 +126,7 @@ def _numbers_by_entry(values: pa.DictionaryArray) -> NDArray[np.float64]:
 
 
 def _row_numbers(good: int, ragged: dict[int, str], before: int) -> NDArray[np.int64]:
-    """Numbers of the rows that could be split, where those that could not are counted too."""
+    """Numbers of the rows that could be split; rows that could not be split are counted too."""
     everything = before + np.arange(1, good + len(ragged) + 1)
     return np.setdiff1d(everything, np.fromiter(ragged, np.int64))
 
@@ -138,7 +139,7 @@ NOTHING_LEFT_OUT = _LEFT_OUT.empty_table()
 def left_out_rows(
     columns: Columns, missing: Sequence[NDArray[np.bool_]], checked: CheckedRows, names: Sequence[str]
 ) -> pa.Table | None:
-    """The rows that are not claims: row, line, reason and what is written there; None if there are none."""
+    """The rows that are not claims, each with its row, its line and the reason; None if there are none."""
     if not checked.skipped:
         return None
     places = [] if checked.keep is None else np.flatnonzero(~checked.keep).tolist()
@@ -194,7 +195,7 @@ def _first_bad(
     mixed = ""
     if hint and place >= 0 and _is_a_word(_written(columns, place)) and not any(mask[place] for mask in missing):
         mixed = ". If the values are choices, say so with kind='choice' (--kind choice)"
-    # Rows of claims can be left out; those of truths, which have no user, cannot.
+    # Rows of claims can be dropped; rows of truths, which have no user, cannot.
     drop = ", or drop such rows with skip_bad=True (--skip-bad)" if len(names) > _NAMES_OF_A_TRUTH else ""
     return f"{where}: {what}: {rule}{more}; correct it{drop}{mixed}"
 

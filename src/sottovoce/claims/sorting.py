@@ -1,4 +1,4 @@
-"""Sorting more claims than fit in memory: DuckDB numbers the labels and sorts, on disk where memory is too small."""
+"""Sorting more claims than fit in memory: DuckDB numbers the labels and sorts, on disk if memory is too small."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ class ClaimSource:
 class Rows:
     """Sorted claims: object and user in one number, value, and row number, which is 0 for claims of earlier rounds.
 
-    Of choices, a value is the number of an answer.
+    For choices, a value is the number of an answer.
     """
 
     keys: NDArray[np.int64]
@@ -49,7 +49,7 @@ class Rows:
         return Rows(*(np.concatenate((getattr(self, name), getattr(others, name))) for name in _COLUMNS))
 
     def cut(self, key: int) -> tuple["Rows", "Rows"]:
-        """Claims with smaller keys, and the others."""
+        """Claims with smaller keys than this, and the others."""
         place = int(np.searchsorted(self.keys, key))
         return self.at(slice(place)), self.at(slice(place, None))
 
@@ -106,18 +106,18 @@ class Sorter:
     _rows: int = 0
     kind: Kind | None = None
     size: int = 1  # options in one claim, each of which has a row
-    declared: bool = False  # whether every claim says among how many options it chose
+    declared: bool = False  # whether the number of options is declared for every claim
     _types: list[str] = field(default_factory=lambda: ["", "", ""])  # of users, objects and answers
 
     def load(self, source: ClaimSource) -> None:
         base = self._rows
         self._sources.append((source.name, base))
         for chunk in source.chunks:
-            self._take_noise(source.name, chunk.noise)
+            self._check_noise(source.name, chunk.noise)
             self.skipped += chunk.skipped
             if not len(chunk.values):
                 continue
-            self._take_kind(source.name, chunk)
+            self._check_kind(source.name, chunk)
             columns = (chunk.users, chunk.objects, *((chunk.values,) if chunk.kind == "choice" else ()))
             labels = [self._fitting(place, array) for place, array in enumerate(columns)]
             values = labels.pop() if chunk.kind == "choice" else chunk.values
@@ -133,26 +133,27 @@ class Sorter:
             self.loaded += len(chunk.values)
             self._rows = base + int(chunk.rows[-1])
 
-    def _take_kind(self, name: str, chunk: Chunk) -> None:
+    def _check_kind(self, name: str, chunk: Chunk) -> None:
         if self.kind is None:
             self.kind, self.size, self.declared = chunk.kind, chunk.size, chunk.choices is not None
         if chunk.kind != self.kind:
             raise BadRow(
-                f"{name}: {chunk.kind}s mixed with {self.kind}s: all claims of a pack must be of one kind; pack them "
-                "separately, or say what they are with kind= (--kind)"
+                f"{name}: {chunk.kind}s are mixed with {self.kind}s, but all claims of a pack must be of one kind; "
+                "pack them separately, or say what they are with kind= (--kind)"
             )
         if chunk.size != self.size:
             raise BadRow(
-                f"{name}: claims that name {_options(chunk.size)} mixed with claims that name {_options(self.size)}: "
-                "all claims of a pack must name the same number; pack them separately, or correct them"
+                f"{name}: claims that name {_options(chunk.size)} are mixed with claims that name "
+                f"{_options(self.size)}, but all claims of a pack must name the same number; pack them separately, or "
+                "correct them"
             )
         self.declared &= chunk.choices is not None
 
-    def _take_noise(self, name: str, law: str | None) -> None:
+    def _check_noise(self, name: str, law: str | None) -> None:
         if law and self.noise and law != self.noise:
             raise BadRow(
-                f"{name}: noise law {law!r} mixed with {self.noise!r}: all claims of a pack must have the same law; "
-                "pack claims with different laws separately"
+                f"{name}: noise law {law!r} is mixed with {self.noise!r}, but all claims of a pack must have the same "
+                "law; pack claims with different laws separately"
             )
         self.noise = self.noise or law
 
@@ -179,18 +180,18 @@ class Sorter:
     def number_labels(self, earlier: Pack | None) -> None:
         """Number the labels in sorted order, after those numbered in an earlier round."""
         if not self.loaded:
-            raise NoClaims("the files contain no claim: at least one is needed; check the files")
+            raise NoClaims("the files contain no claims, but at least one is needed; check the files")
         if earlier:
-            self._take_noise("the new claims", earlier.noise)
+            self._check_noise("the new claims", earlier.noise)
             if earlier.kind != self.kind:
                 raise BadRow(
-                    f"the new claims are {self.kind}s, and those of the pack {earlier.kind}s: all claims of a pack "
-                    "must be of one kind; pack them separately"
+                    f"the new claims are {self.kind}s, but those of the pack are {earlier.kind}s; all claims of a pack "
+                    "must be of one kind, so pack them separately"
                 )
             if earlier.manifest.size != self.size:
                 raise BadRow(
-                    f"the new claims name {_options(self.size)}, and those of the pack "
-                    f"{_options(earlier.manifest.size)}: all claims of a pack must name the same number; pack them "
+                    f"the new claims name {_options(self.size)} each, but those of the pack name "
+                    f"{_options(earlier.manifest.size)}; all claims of a pack must name the same number, so pack them "
                     "separately"
                 )
         for place, column in enumerate(("user", "object", "value")[: 2 + (self.kind == "choice")]):
@@ -202,7 +203,7 @@ class Sorter:
                 if pa.types.is_integer(labels.type) != (self._types[place] == "bigint"):
                     self._become_text(place)
                     self.database.execute(f"alter table {column}_labels alter label type varchar")
-                    labels = labels.cast(pa.string())  # numbers keep their digits: 7 is "7"
+                    labels = labels.cast(pa.string())  # numbers keep their digits: 7 becomes "7"
                 self.database.register("known", pa.table({"label": labels, "number": np.arange(known)}))
                 self.database.execute(f"insert into {column}_labels select * from known")
                 self.database.unregister("known")
@@ -238,14 +239,14 @@ class Sorter:
         yield waiting
 
     def declared_counts(self) -> NDArray[np.int64] | None:
-        """For each object the number of options that its claims declare, 0 where there are no new ones."""
+        """The number of options that the new claims about each object declare; 0 if there are no new claims."""
         if not self.declared:
             return None
-        found = self.database.sql(
+        counts = self.database.sql(
             "select coalesce(max(choices), 0) from object_labels left join claims on object = label "
             "group by number order by number"
         ).to_arrow_table()
-        return np.asarray(found.column(0).to_numpy(), np.int64)
+        return np.asarray(counts.column(0).to_numpy(), np.int64)
 
     def seem_shared(self) -> bool:
         """Whether objects seem to have one list of options; see `answers.share_options`."""
@@ -261,7 +262,7 @@ class Sorter:
     def repeat(self, two: Rows) -> str:
         """The message about a user who makes two claims about an object."""
         thing, user = divmod(int(two.keys[0]), 1 << 32)
-        database = self.database.cursor()  # the other one is busy with the sorted claims
+        database = self.database.cursor()  # a new one: the main connection is busy with the sorted claims
         labels = [
             database.execute(f"select label from {column}_labels where number = ?", [number]).fetchone()[0]
             for column, number in (("user", user), ("object", thing))

@@ -32,7 +32,7 @@ _ROWS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive claims: labels are whole numbers or text, values are finite numbers, or answers like labels."""
+    """Consecutive claims. Labels are whole numbers or text; values are finite numbers, or answers as labels."""
 
     users: pa.Array
     objects: pa.Array
@@ -40,8 +40,8 @@ class Chunk:
     rows: NDArray[np.int64]  # numbers in their source
     skipped: int = 0
     noise: str | None = None
-    choices: NDArray[np.int64] | None = None  # among how many options, where the source declares it
-    size: int = 1  # options in one claim, which stand one after the other in ``values``
+    choices: NDArray[np.int64] | None = None  # number of options, if the source declares it
+    size: int = 1  # options in one claim, which follow one another in ``values``
 
     @property
     def kind(self) -> Kind:
@@ -53,10 +53,10 @@ def read_chunks(
     kind: Kind | None = None, cleaning: Cleaning = AS_WRITTEN, units: dict[str, int] | None = None,
     left_out: Progress[pa.Table] | None = None,
 ) -> Iterator[Chunk]:  # fmt: skip
-    """Claims of a file, by suffix: CSV, Parquet, Arrow or JSON Lines. Without a ``kind``, the first chunk decides.
+    """The claims of a CSV, Parquet, Arrow or JSON Lines file. If ``kind`` is None, the first chunk decides.
 
-    ``units`` counts the units that ``cleaning`` removed, over chunks and files; ``left_out`` gets rows that are no
-    claims.
+    ``units`` counts the units that ``cleaning`` removes, over all chunks and files. ``left_out`` is called with rows
+    that are not claims.
     """
     if cleaning.of_values:
         kind = kind or "number"
@@ -107,23 +107,23 @@ def read_chunks(
         source.check_text()
         raise unreadable(source.name, source.format, error) from error
     except OSError as error:
-        if error.errno or isinstance(error, SottovoceError):  # otherwise it is Arrow's, of damaged compressed bytes
+        if error.errno or isinstance(error, SottovoceError):  # otherwise Arrow reports damaged compressed bytes
             raise
         raise unreadable(source.name, f"compressed {source.format}", error) from error
 
 
 def _check_answers(columns: Columns, source: str, before: int, mixed: bool) -> None:
-    """Refuse numbers among words."""
+    """Refuse numbers among texts."""
     values = columns.values
     if mixed and kind_of(values) == "number" and values.null_count < len(values):
         raise BadRow(
-            f"{source}, after row {before}: numbers among texts: values must be all numbers or all choices; if they "
-            "are choices, say so with kind='choice' (--kind choice)"
+            f"{source}, after row {before}: there are numbers among texts, but values must be all numbers or all "
+            "choices; if they are choices, say so with kind='choice' (--kind choice)"
         )
 
 
 def _labels(column: Any, numerals: bool) -> pa.Array:
-    """Whole numbers as they are; everything else as text, which every source can provide."""
+    """Whole numbers unchanged; everything else as text, which every source can provide."""
     array = column if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(map(_text, column), pa.string())
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
@@ -153,7 +153,7 @@ def _csv(
     types = {**dict.fromkeys(taken, pa.string()), value: pa.float64()}
     done = 0
     try:
-        # Cleaned values must not pass for numbers before: 1.234 may be more than a thousand.
+        # Values that will be cleaned must not be read as numbers first: 1.234 may be more than a thousand.
         for table in _csv_tables(source, parse, types, progress) if not as_text else ():
             columns = replace(csv_columns(table, labels, value, source.name), lines=lines)
             if not (skip_bad or all_finite(columns.values)):
@@ -165,8 +165,8 @@ def _csv(
                 return
     except pa.ArrowInvalid:
         pass
-    # Something is not a number, or not a row: from here on everything is read as text, to report the row as written.
-    source.check_text()  # Arrow prints a traceback about a row that it cannot hand to `note`
+    # Something is not a number, or not a row: from here on, everything is read as text, to report the row as written.
+    source.check_text()  # Arrow prints a traceback about a row that it cannot pass to `note`
     ragged: dict[int, str] = {}
 
     def note(row: Any) -> str:
@@ -200,7 +200,7 @@ def _csv_tables(
     with source.stream(report) as stream:
         reader = pa.csv.open_csv(
             stream,
-            # Only with a single thread does Arrow give the numbers of rows that cannot be split.
+            # Arrow gives the numbers of rows that cannot be split only if it uses a single thread.
             read_options=pa.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=parse.invalid_row_handler is None),
             parse_options=parse,
             convert_options=pa.csv.ConvertOptions(column_types=types, include_columns=list(types)),

@@ -37,7 +37,7 @@ class Claims:
     among those of its object (one byte per claim up to 256 options), and ``answers`` the options and their labels.
 
     Make them with `read`, `from_frame`, `from_arrays` or `from_matrix`. Users and objects without a claim are left out,
-    since methods learn from all users what a typical user is like.
+    because methods estimate from all users what a typical user is like.
 
     >>> claims = Claims.from_arrays(["ann", "bob", "ann"], ["hall", "hall", "stairs"], [12.1, 11.8, 4.0])
     >>> claims
@@ -67,8 +67,8 @@ class Claims:
         self._user_labels = user_labels
         self._object_labels = object_labels
         self.skipped = skipped  # bad rows that were left out on request
-        self.noise = noise  # the noise law that devices added, as text, where the source names it
-        self.answers = answers  # the options, where values are choices
+        self.noise = noise  # the law of the noise that devices added, as text, if the source names it
+        self.answers = answers  # the options, if values are choices
         claiming = np.bincount(users, minlength=len(user_labels)) > 0
         if not claiming.all():
             self.users = (np.cumsum(claiming) - 1)[users].astype(users.dtype)
@@ -101,12 +101,12 @@ class Claims:
         stream then follows from its name.
 
         ``decimal`` is the decimal sign, "," or "."; the matching thousands separators are then accepted too.
-        ``strip_units`` accepts values such as "12.5 m", all in the same unit; ``encoding`` is that of a text file which
-        is neither UTF-8 nor UTF-16. ``left_out`` holds the rows that were left out, with their line and the reason.
+        ``strip_units`` accepts values such as "12.5 m", all in the same unit; ``encoding`` names the encoding of a text
+        file that is neither UTF-8 nor UTF-16. ``left_out`` holds the rows that were left out, with line and reason.
 
         ``kind`` says what the values are, "number" or "choice"; by default, text that is not a number is read as
         choices, and codes such as 0 and 1 as numbers. ``choices`` gives the options: how many there are, a list of
-        them, or a mapping from each object to its list; by default they are those that somebody chose.
+        them, or a mapping from each object to its list; by default, the options are those that somebody chose.
         """
         cleaning = Cleaning(decimal, strip_units, encoding)
         table = reading.read_file(path, (user, object), value, skip_bad, progress, budget, kind, cleaning)
@@ -148,7 +148,7 @@ class Claims:
         kind: Kind | None = None,
         choices: Choices | None = None,
     ) -> "Claims":
-        """Take claims from a pandas, polars, pyarrow or duckdb table; ``kind`` and ``choices`` are those of `read`."""
+        """Make claims from a pandas, polars, pyarrow or duckdb table; ``kind`` and ``choices`` are those of `read`."""
         table = reading.read_frame(frame, (user, object), value, skip_bad, kind)
         return cls._from_table(table, duplicates, (user, object), choices)
 
@@ -164,7 +164,7 @@ class Claims:
         kind: Kind | None = None,
         choices: Choices | None = None,
     ) -> "Claims":
-        """Take claims from three sequences of equal length; labels, and answers, may be of any type.
+        """Make claims from three sequences of equal length; labels and answers may be of any type.
 
         ``kind`` and ``choices`` are those of `read`.
 
@@ -177,7 +177,7 @@ class Claims:
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, *, users: Any = None, objects: Any = None) -> "Claims":
-        """Take claims from a matrix of users × objects, where NaN means no claim.
+        """Make claims from a matrix of users × objects, in which NaN means no claim.
 
         Labels are ``users`` and ``objects``, by default the numbers of rows and columns.
 
@@ -193,7 +193,7 @@ class Claims:
         if len(infinite):
             row, column = infinite[0]
             raise BadRow(
-                f"row {row}, column {column}: {table[row, column]}: a value must be a finite number; "
+                f"row {row}, column {column}, {table[row, column]}: a value must be a finite number; "
                 "write NaN where there is no claim"
             )
         by_object = table.T
@@ -312,11 +312,11 @@ class Claims:
                 f"values of shape {codes.shape} for {len(self):,} claims: each must be the number of one of its "
                 "object's options, from 0; start from claims.values"
             )
-        stretch = self.offsets // self.size * size
+        offsets = self.offsets // self.size * size
         answers = replace(self.answers, size=size)
         values = np.sort(table, axis=1).reshape(-1).astype(choosing.code_type(cells))
         users = np.repeat(self.users[:: self.size], size)
-        return Claims(stretch, users, values, self._user_labels, self._object_labels, self.skipped, noise, answers)
+        return Claims(offsets, users, values, self._user_labels, self._object_labels, self.skipped, noise, answers)
 
     def with_options(self, options: Choices) -> "Claims":
         """The same answers, chosen among these options; an answer that is not one of them is refused."""
@@ -335,7 +335,7 @@ class Claims:
         return self.answers.ids_of(self.objects, self.values)
 
     def to_arrow(self) -> pa.Table:
-        """One row per claim: user, object, value; and the noise law and number of choices, where they are known."""
+        """One row per claim: user, object and value; also the noise law and the number of choices, if known."""
         places = slice(None, None, self.size)
         values = self.values if self.answers is None else choosing.decoded(self.answers, self.answer_ids)
         table = pa.table(
@@ -365,7 +365,7 @@ class Claims:
 
     def __repr__(self) -> str:
         left_out = skipped_text(self.skipped)
-        parts = [_counted(len(self), "claim"), _counted(self.n_users, "user"), _counted(self.n_objects, "object")]
+        parts = [counted(len(self), "claim"), counted(self.n_users, "user"), counted(self.n_objects, "object")]
         if self.answers is not None:
             parts.append(f"{len(self.answers.labels):,} choices")
         return f"Claims({', '.join(parts)}{left_out})"
@@ -375,12 +375,8 @@ class Claims:
 
 
 def skipped_text(rows: int) -> str:
-    """What is added to a count of claims where rows were left out."""
-    return f", {rows:,} bad row{'s' * (rows != 1)} skipped" if rows else ""
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    """What is added to a count of claims if rows were left out."""
+    return f", {counted(rows, 'bad row')} skipped" if rows else ""
 
 
 def _answers(
@@ -411,7 +407,7 @@ def _describe_repeat(table: reading.Table, object_id: int, user_id: int, names: 
     user_ids, object_ids = table.ids
     places = np.flatnonzero((user_ids == user_id) & (object_ids == object_id))[:2]
     first, second = (places + 1) if table.rows is None else table.rows[places]
-    # As lists, so that labels are not shown in NumPy's notation.
+    # As lists, because NumPy would show labels in its own notation.
     (user,) = to_numpy(table.labels[0])[[user_id]].tolist()
     (thing,) = to_numpy(table.labels[1])[[object_id]].tolist()
     return (

@@ -32,11 +32,11 @@ class TableFile:
     format: str
     path: Path | None = None
     content: bytes | None = None
-    encoding: str | None = None  # of text; None: UTF-8, or UTF-16 where the file begins with its mark
+    encoding: str | None = None  # of text; None: UTF-8, or UTF-16 if the file begins with its byte order mark
 
     @classmethod
     def of(cls, path: str | Path | IO[bytes], *, by_name: bool = False, encoding: str | None = None) -> "TableFile":
-        """A file, whose format follows from its suffix; or a stream, which is CSV unless ``by_name`` says otherwise."""
+        """A file, whose suffix gives its format; or a stream, which is CSV or, with ``by_name``, what its name says."""
         if not isinstance(path, str | Path):
             name = str(getattr(path, "name", "the stream"))
             suffix = Path(name).suffix.lower() if by_name else ""
@@ -80,7 +80,7 @@ class TableFile:
         return None
 
     def check_text(self) -> None:
-        """Refuse bytes that are not text in the encoding of the file, and say in which line they are."""
+        """Refuse bytes that are not text in the encoding of the file, and report their line."""
         if self.format not in _TEXTS:
             return
         decoder, line = codecs.getincrementaldecoder(self._recoded or "utf-8")(), 1
@@ -91,7 +91,7 @@ class TableFile:
                     line += decoder.decode(part, final=not part).count("\n")
                 except UnicodeError as error:
                     where = self.name
-                    if isinstance(error, UnicodeDecodeError):  # not so where the mark of the encoding is missing
+                    if isinstance(error, UnicodeDecodeError):  # another error if the byte order mark is missing
                         line += error.object[: error.start].decode(self._recoded or "utf-8", "replace").count("\n")
                         where += f", line {line}: byte {error.object[error.start]:#04x}"
                     named = (self._recoded or "utf-8").upper()
@@ -115,13 +115,13 @@ class TableFile:
 
 
 def check_exists(path: Path) -> None:
-    """Refuse a file that is not there."""
+    """Refuse a file that does not exist."""
     if not path.is_file():
         raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
 
 
 def unreadable(name: str, file_format: str, error: Exception) -> UnreadableFile:
-    """The error for a file whose content is not what its suffix says, or not all of it."""
+    """The error for a file whose content does not match its suffix, or is incomplete."""
     return UnreadableFile(
         f"{name}: it could not be read as {file_format} ({error}); check that the suffix matches the content and that "
         "the file is complete"

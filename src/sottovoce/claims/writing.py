@@ -22,7 +22,7 @@ TABLES = (".csv", ".parquet", ".arrow", ".jsonl")
 
 
 def check_place(path: str | Path, suffixes: Sequence[str] = TABLES) -> None:
-    """Check that a file of one of these kinds can be written there: better reported before the work than after."""
+    """Check, before any work is done, that a file of one of these kinds can be written there."""
     if Path(path).suffix.lower() not in suffixes:
         raise UnreadableFile(
             f"{path}: the suffix gives the format and must be one of {', '.join(suffixes)}; choose one of them"
@@ -35,7 +35,7 @@ def check_file(path: str | Path) -> None:
     check_folder(path)
     if Path(path).is_dir():
         raise UnreadableFile(f"{path}: this is a folder; the output must be a file, so choose another name")
-    if Path(path).exists() and not Path(path).is_file():  # /dev/null would become a file for everybody
+    if Path(path).exists() and not Path(path).is_file():  # /dev/null would become a regular file for everybody
         raise UnreadableFile(f"{path}: this is not a regular file and would be replaced by one; choose another name")
 
 
@@ -71,7 +71,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     if path.exists():
         raise UnreadableFile(
-            f"{path}: it already exists: the output must be a new folder; choose another name, or remove it"
+            f"{path}: it already exists, but the output must be a new folder; choose another name, or remove it"
         )
     check_folder(path)
     temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
@@ -92,14 +92,14 @@ def room_on_disk(path: str | Path) -> Iterator[None]:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
         raise UnreadableFile(
-            f"{path}: it could not be written ({os.strerror(error.errno)}): the disk is full, or your quota on it is "
-            "used up; free some space, or choose another place. No partly written file is left"
+            f"{path}: it could not be written ({os.strerror(error.errno)}); the disk is full, or your quota on it is "
+            "used up: free some space, or choose another place. No partly written file is left"
         ) from error
 
 
 @contextmanager
 def exclusive_lock(path: Path) -> Iterator[None]:
-    """While held, no other process that asks for this lock may change what the file stands for."""
+    """A lock that only one process can hold at a time, so that only one changes what the file describes."""
     with path.open("rb") as file:
         try:
             import fcntl
@@ -110,7 +110,7 @@ def exclusive_lock(path: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise UnreadableFile(
-                f"{path.parent}: another process is changing it: changes are made one at a time; wait until it is done"
+                f"{path.parent}: another process is changing it, and only one may at a time; wait until it is done"
             ) from error
         yield
 
@@ -129,7 +129,7 @@ def write_table(table: pa.Table, path: str | Path) -> None:
 
 
 def write_tables(tables: Iterator[pa.Table], path: str | Path) -> None:
-    """Write a table that comes in one or more parts, only one of which has to be in memory."""
+    """Write a table that comes in one or more parts, of which only one needs to be in memory."""
     check_place(path)
     suffix = Path(path).suffix.lower()
     with room_on_disk(path), whole_file(path) as temporary, _writer(suffix, next(tables), temporary) as write:
@@ -159,7 +159,7 @@ def _writer(suffix: str, first: pa.Table, path: Path) -> Iterator[Callable[[pa.T
 
 
 def without_lists(table: pa.Table) -> pa.Table:
-    """Lists and records as text, as in JSON: CSV has none."""
+    """The table with lists and records as JSON text, because CSV has neither."""
     for place, field in enumerate(table.schema):
         if pa.types.is_nested(field.type):
             entries = table.column(place).to_pylist()

@@ -1,4 +1,4 @@
-"""All tasks of a campaign, or all objects of a table: each with its posterior, under a spread learnt from all."""
+"""All tasks of a campaign, or all objects of a table, with a posterior each and one estimated prior for the spread."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -9,22 +9,22 @@ from sottovoce.comparisons.spreads import GUESSED, SpreadPrior
 class Board:
     """Answers to comparisons of many tasks.
 
-    Answers may come in any order, late and in batches: the posteriors depend only on which answers there are.
+    Answers may come in any order, late and in batches: the posteriors depend only on the answers themselves.
     """
 
     def __init__(self, scales: Mapping[str, Scale]) -> None:
         self.tasks = {name: ComparedTask(scale) for name, scale in scales.items()}
-        self._evidence: dict[str, Floats] = {}  # of tasks with answers that have not changed since
+        self._evidence: dict[str, Floats] = {}  # of tasks whose answers have not changed since it was computed
         self._prior: SpreadPrior | None = GUESSED
 
     def add(self, task: str, cuts: Sequence[float], level: int, count: int = 1) -> None:
-        """Take ``count`` equal answers about a task; a negative count withdraws."""
+        """Add ``count`` equal answers about a task; a negative count withdraws them."""
         self.tasks[task].add(cuts, level, count)
         self._evidence.pop(task, None)
         self._prior = None
 
     def replace(self, task: str, counts: Mapping[tuple[tuple[float, ...], int], int]) -> None:
-        """Make these the answers about a task, by cuts and level: only what differs is added or withdrawn."""
+        """Replace the answers about a task, given by cuts and level; only differences are added or withdrawn."""
         before = dict(self.tasks[task].counts)
         for key in before.keys() | counts.keys():
             difference = counts.get(key, 0) - before.get(key, 0)
@@ -39,7 +39,7 @@ class Board:
             for name in answered:
                 if name not in self._evidence:
                     self._evidence[name] = self.tasks[name].evidence
-            self._prior = SpreadPrior.learnt(self._evidence[name] for name in answered)
+            self._prior = SpreadPrior.estimated(self._evidence[name] for name in answered)
         return self._prior
 
     def posterior(self, task: str) -> Posterior:
@@ -51,6 +51,6 @@ class Board:
             yield name, self.posterior(name)
 
     def forget(self, tasks: Iterable[str]) -> None:
-        """Free the memory that posteriors of these tasks take; they are computed again when needed."""
+        """Free the memory that these tasks' posteriors use; they are computed again when needed."""
         for name in tasks:
             self.tasks[name].forget()

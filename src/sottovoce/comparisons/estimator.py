@@ -1,4 +1,4 @@
-"""From a table of comparisons to truths."""
+"""Estimates truths from a table of comparisons."""
 
 import math
 from collections import Counter
@@ -9,31 +9,32 @@ from numpy.typing import NDArray
 
 from sottovoce.comparisons.board import Board
 from sottovoce.comparisons.posterior import Posterior, Scale
-from sottovoce.comparisons.quality import learn_qualities
+from sottovoce.comparisons.quality import estimate_accuracies
 from sottovoce.comparisons.table import Comparisons
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import AnswerLaw, parse_answer_law
 from sottovoce.privacy.parameters import check_range
 
 Floats = NDArray[np.float64]
-_GUESSED_SHARE = 50  # the first guess of the spread is the range over this: rather too large than too small
-_ANSWERS_FOR_QUALITIES = 5  # per user
+_GUESSED_SHARE = 50  # the first guess of the spread is the range divided by this: better too large than too small
+_ANSWERS_FOR_ACCURACIES = 5  # per user
 
 
 class ByComparison:
     """Truths from comparisons: the median of a posterior over the truth and the spread of the readings.
 
     P(level) = r + (1 - k·r)·(Φ((b - truth)/spread) - Φ((a - truth)/spread)) for a level between the cuts a and b, with
-    r the chance of a wrong level out of k. The truth is uniform over a range; the spread is learnt from all objects.
-    It aims at the median of the crowd's readings. With four levels and users who answer several objects, users'
-    accuracies are learnt, and accurate users count more. docs/why/comparisons.md has the derivation.
+    r the chance of each wrong level among k. The prior of the truth is uniform over a range; the spread is estimated
+    from all objects. The estimate aims at the median of the crowd's readings. With more than two levels and users who
+    answer about several objects, users' accuracies are estimated too, and accurate users count more.
+    docs/why/comparisons.md has the derivation.
 
     Parameters
     ----------
     noise
         The law for answers, such as ``response:1``; by default the one that the table names.
     range
-        Where truths lie, as (low, high); by default the cuts' range, and half as much on either side.
+        Where truths lie, as (low, high); by default the cuts' range, extended by half its width on either side.
     spread_guess
         A guess of the readings' standard deviation; better too large than too small. By default a 50th of the range.
 
@@ -42,7 +43,8 @@ class ByComparison:
     truths_, objects_ : array
         The truth of each object, and the objects' labels.
     weights_, users_ : array
-        How much each user counts: the inverse of their error variance, relative to the mean; 1 where it is not learnt.
+        How much each user counts: the inverse of their error variance, relative to the mean; 1 if accuracies are not
+        estimated.
     claims_ : array
         Number of answers about each object.
     spreads_ : array
@@ -68,7 +70,7 @@ class ByComparison:
         self.spread_guess = spread_guess
 
     def fit(self, comparisons: Comparisons) -> Self:
-        """Find the truths."""
+        """Estimate the truths."""
         scale = self._scale(comparisons)
         places = np.arange(len(comparisons.object_labels))
         board = Board({str(place): scale for place in places})
@@ -87,12 +89,12 @@ class ByComparison:
         self._posteriors: list[Posterior] = posteriors
         self._deviations: Floats | None = None
         per_user = len(comparisons) / len(self.users_)
-        if scale.levels > 2 and per_user >= _ANSWERS_FOR_QUALITIES and len(places) > 1:
-            learnt = learn_qualities(
+        if scale.levels > 2 and per_user >= _ANSWERS_FOR_ACCURACIES and len(places) > 1:
+            estimated = estimate_accuracies(
                 comparisons, scale, self.truths_, np.array([posterior.deviation for posterior in posteriors]),
                 float(np.mean(self.spreads_**2)),
             )  # fmt: skip
-            self.truths_, self._deviations, self.weights_ = learnt
+            self.truths_, self._deviations, self.weights_ = estimated
         return self
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:

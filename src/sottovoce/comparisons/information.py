@@ -1,7 +1,8 @@
-"""What a comparison is worth: information about the truth, bits of search, and how many people it takes.
+"""What a comparison is worth: its information about the truth, its part in the search, and how many people are needed.
 
-Errors of readings are normal with a standard deviation, or those of the paper's crowd, in which every user has an error
-variance from Exponential(rate λ1): seen over the crowd, they are Laplace errors. Derivations are in docs/why.
+The errors of readings are either normal with one standard deviation, or those of the paper's crowd: each user's error
+variance is drawn from Exponential(rate λ1), so errors over the whole crowd follow the Laplace law. Derivations are in
+docs/why.
 """
 
 import math
@@ -9,11 +10,11 @@ from collections.abc import Sequence
 
 from scipy.special import ndtri
 
-# Measured in simulations: the answers that the search takes (a number per nat, and a constant), and the factor by which
-# errors then exceed their bound.
+# Measured in simulations: how many answers the search takes (a factor per nat, and a constant), and the factor by which
+# errors after it exceed their bound.
 _HALF, _NINE_TENTHS = (1.58, -1.86), (1.85, 1.2)
 _NORMAL_EXCESS, _CROWD_EXCESS = 1.1, 1.28
-_TINY = 1e-3  # a tilt below which two terms of its series are exact
+_TINY = 1e-3  # below this tilt, two terms of the series are exact
 
 
 def information(epsilon: float, cuts: Sequence[float] = (0.0,), spread: float = 1.0) -> float:
@@ -36,7 +37,7 @@ def information(epsilon: float, cuts: Sequence[float] = (0.0,), spread: float = 
 
 
 def usual_information(epsilon: float, levels: int, spread: float = 1.0) -> float:
-    """Information of an answer to the cuts that the policy settles at, for normal errors."""
+    """Information of an answer to the cuts at which the policy arrives, for normal errors."""
     quartile = float(ndtri(0.75)) * spread
     return information(epsilon, (0.0,) if levels == 2 else (-quartile, 0.0, quartile), spread)
 
@@ -47,7 +48,7 @@ def crowd_information(epsilon: float, error_rate: float) -> float:
 
 
 def capacity(epsilon: float) -> float:
-    """How much of the search for the truth one answer can do, in nats.
+    """How much one answer can contribute to the search for the truth, in nats.
 
     >>> round(capacity(1.0), 6)
     0.110944
@@ -60,9 +61,9 @@ def capacity(epsilon: float) -> float:
 
 
 def answers_to_find(epsilon: float, ratio: float) -> tuple[float, float]:
-    """Answers until the estimate stays within one spread of the truth: in half of the campaigns, and in nine of ten.
+    """How many answers bring the estimate within one spread of the truth for good, in half and in 90 % of campaigns.
 
-    ``ratio`` is the width of the range over the spread of the readings.
+    ``ratio`` is the width of the range divided by the spread of the readings.
     """
     search = math.log(max(ratio, 1.0))
     half, most = (max(slope * search + start, 0.0) / capacity(epsilon) for slope, start in (_HALF, _NINE_TENTHS))
@@ -82,13 +83,13 @@ def expected_crowd_deviation(epsilon: float, error_rate: float, width: float, pa
 
 
 def _after_search(excess: float, information_each: float, answers: float, width: float) -> float:
-    """The error after the search; at most that of a guess, which is uniform over the range."""
+    """The error after the search; at most that of a guess that is uniform over the range."""
     guess = width / math.sqrt(12)
     return min(guess, excess / math.sqrt(information_each * answers)) if answers > 0 else guess
 
 
 def shift_by_liars(epsilon: float, share: float, spread: float = 1.0) -> float:
-    """How far this share of participants, who all say "higher" without noise, move the estimate; it may have no limit.
+    """How far the estimate moves if this share of participants all say "higher" without noise; it may have no limit.
 
     >>> round(shift_by_liars(1.0, 0.1), 3)
     0.306

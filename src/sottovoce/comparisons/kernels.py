@@ -1,8 +1,7 @@
-"""The inner loops over the grid of truths × spreads, compiled by Numba and kept on disk.
+"""The inner loops over the grid of truths × spreads, compiled by Numba and cached on disk.
 
-Log likelihoods are summed as whole numbers, in units of 1/UNITS: whole numbers add up to the same in any order, and an
-answer that is withdrawn can be subtracted without a trace. So a posterior depends on which answers there are and on
-nothing else, to the last bit.
+Log likelihoods are summed as whole numbers, in units of 1/UNITS: the sum of whole numbers is the same in any order, and
+a withdrawn answer can be subtracted exactly. So a posterior depends only on the answers themselves, to the last bit.
 """
 
 import math
@@ -11,11 +10,11 @@ import numpy as np
 from numba import njit
 from scipy.special import ndtr
 
-# Kernels take many arrays, and their types are Numba's to infer.
+# Kernels take many arrays, whose types Numba infers.
 # mypy: disable-error-code="no-untyped-def"
 
 UNITS = float(1 << 36)
-LEAST_LOG = -64.0  # no answer is taken as less likely than e^-64: a million of them fit into 63 bits
+LEAST_LOG = -64.0  # no answer counts as less likely than e^-64, so the sum over a million answers fits into 63 bits
 
 
 # The normal distribution function on a grid of 1/256; between its points it is interpolated, within 5e-7.
@@ -38,10 +37,10 @@ def below(distance):
 
 @njit(nogil=True, cache=True)
 def add_answers(sums, start, step, log_spreads, low, high, floor, gain, count):
-    """Add ``count`` answers that say: the reading is above ``low`` and below ``high``.
+    """Add ``count`` answers that place the reading above ``low`` and below ``high``.
 
-    ``floor`` is the chance of a level that is not the right one, ``gain`` how much the right one has on top of it.
-    Truths are taken to lie anywhere within their cell, which widens the spread where cells are coarse.
+    ``floor`` is the chance of each wrong level, ``gain`` how much more likely the right one is. A truth may lie
+    anywhere within its cell, which widens the spread where cells are coarse.
     """
     for j in range(len(log_spreads)):
         spread = math.hypot(math.exp(log_spreads[j]), step / math.sqrt(12.0))
@@ -54,7 +53,7 @@ def add_answers(sums, start, step, log_spreads, low, high, floor, gain, count):
 
 @njit(nogil=True, cache=True)
 def normalise(sums, weights, by_truth, by_spread):
-    """The posterior of the truth (sums to 1), and the evidence for each spread (the largest is 1) without its prior."""
+    """The posterior of the truth (it sums to 1), and the evidence for each spread without its prior (at most 1)."""
     top = sums[0, 0]
     for j in range(sums.shape[0]):
         for i in range(sums.shape[1]):
@@ -76,7 +75,7 @@ def normalise(sums, weights, by_truth, by_spread):
 
 @njit(nogil=True, cache=True)
 def quantile(by_truth, start, step, share):
-    """Where this share of the posterior lies below; within a cell its density is linear."""
+    """The point below which this share of the posterior lies; within a cell, the density is linear."""
     left, last = share, len(by_truth) - 1
     for i in range(last + 1):
         chance = by_truth[i]
@@ -93,7 +92,7 @@ def quantile(by_truth, start, step, share):
 
 @njit(nogil=True, cache=True)
 def core(by_truth, tail):
-    """The first and the last cell that hold the posterior, but for this share on either side."""
+    """The first and the last cell of the posterior, leaving out at most the share ``tail`` on either side."""
     first, left = 0, tail
     while first < len(by_truth) - 1 and by_truth[first] < left:
         left -= by_truth[first]

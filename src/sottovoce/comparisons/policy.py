@@ -1,4 +1,4 @@
-"""Which cuts to ask for next, and when to choose new ones."""
+"""Which cuts to publish next, and when to choose new ones."""
 
 import math
 from collections.abc import Sequence
@@ -11,25 +11,25 @@ from sottovoce.errors import BadParameter
 Cuts = tuple[int, ...]  # in half grid steps: odd, so that no reading on the grid lies on a cut
 
 # With two levels, devices draw one of five cuts, at these shares of the posterior. Answers that come late or in batches
-# then still say something new; a single cut at the median would ask everybody the same.
+# then still tell something new; with a single cut at the median, everybody would answer the same question.
 _SHARES = (0.5, 0.25, 0.75, 0.375, 0.625)
 _QUARTILE = 0.6744897501960817  # of a standard normal
 _FOUR_LEVELS_FROM = 2.75  # ε
-_FOUR_LEVELS_FOR_QUALITIES_FROM = 2.0  # ε, where users answer enough tasks for their qualities to be learnt
-_TASKS_FOR_QUALITIES = 20
-_SHARE_OF_ANSWERS = 30  # new cuts once there is one more answer for this many
+_FOUR_LEVELS_FOR_ACCURACIES_FROM = 2.0  # ε, if people answer enough tasks for their accuracies to be estimated
+_TASKS_FOR_ACCURACIES = 20
+_SHARE_OF_ANSWERS = 30  # cuts change after one more answer for every 30 that there are
 
 
 def usual_levels(epsilon: float, readings: int = 1) -> int:
-    """How many levels an answer should have: two, or four where ε allows it.
+    """How many levels an answer should have: two, or four if ε allows it.
 
     ``readings`` is how many tasks one person answers: only four levels show how accurate people are.
 
     >>> usual_levels(1.0), usual_levels(4.0), usual_levels(2.0, readings=30)
     (2, 4, 4)
     """
-    many = readings >= _TASKS_FOR_QUALITIES
-    return 4 if epsilon >= (_FOUR_LEVELS_FOR_QUALITIES_FROM if many else _FOUR_LEVELS_FROM) else 2
+    many = readings >= _TASKS_FOR_ACCURACIES
+    return 4 if epsilon >= (_FOUR_LEVELS_FOR_ACCURACIES_FROM if many else _FOUR_LEVELS_FROM) else 2
 
 
 def check_levels(levels: int) -> None:
@@ -38,7 +38,7 @@ def check_levels(levels: int) -> None:
 
 
 def offers(posterior: Posterior, levels: int, grid: Fraction) -> list[Cuts]:
-    """The alternatives to publish, of which each device draws one: rising cuts, at least two half steps apart."""
+    """The alternatives to publish, of which each device draws one: ascending cuts, at least two half steps apart."""
     median = half_steps(posterior.median, grid)
     if levels == 2:
         return [(cut,) for cut in dict.fromkeys(half_steps(posterior.quantile(share), grid) for share in _SHARES)]
@@ -68,15 +68,15 @@ def places(cuts: Sequence[int], grid: Fraction) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Steps:
-    """How many answers a task needs before its cuts change: at least this many, and one for every 30 it has.
+    """How many new answers a task needs before its cuts change: at least ``least``, and one for every 30 it has.
 
-    Fewer at a time find the truth sooner. More at a time hide what a single answer changed.
+    Small steps find the truth sooner. Large steps hide what a single answer changed.
     """
 
     least: int = 1
 
     def due(self, answers: int, changes: int) -> bool:
-        """Whether new cuts are due, for a task with this many answers after this many changes."""
+        """Whether new cuts are due for a task with this many answers, after this many changes since the last cuts."""
         return changes >= max(self.least, answers / _SHARE_OF_ANSWERS)
 
 

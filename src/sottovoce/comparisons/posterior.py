@@ -1,8 +1,8 @@
 """What the answers about one task say about its truth and about the spread of the readings.
 
-A posterior over (truth, ln spread) on a window that closes in on the truth. It is a function of the answers alone:
-which windows are used follows from the answers, not from the order in which they came, and sums are exact (`kernels`).
-What is kept between two evaluations only saves time: forgetting it changes nothing.
+The posterior over (truth, ln spread) is computed on a window that closes in on the truth. It is a function of the
+answers alone: they determine the windows, in whatever order they came, and sums are exact (`kernels`). What is kept
+between two evaluations only saves time; without it, the results are the same.
 """
 
 import math
@@ -21,17 +21,17 @@ TRUTHS = 128
 _ZOOM = 4  # a window is this many times as narrow as the one before
 _SNAP = 4  # cells: windows begin at multiples, so that a small change of the posterior leaves them in place
 _CELLS = TRUTHS // _ZOOM
-_FITS = _CELLS - 2 * _SNAP  # cells: a posterior that fits into this many gets a narrower window
+_FITS = _CELLS - 2 * _SNAP  # a posterior that fits into this many cells gets a narrower window
 _TAIL = 5e-4  # share of the posterior on either side that a window may leave out
 _MOST_ZOOMS = 16
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What comparisons of a task are about: its range, how many levels an answer has, and their chances.
+    """The terms of a task's comparisons: its range, how many levels an answer has, and their chances.
 
-    ``floor`` is the chance of each level but the right one, ``spread_guess`` the operator's guess of how far readings
-    lie from the truth (a standard deviation); guess high.
+    ``floor`` is the chance of each wrong level. ``spread_guess`` is the operator's guess of how far readings lie from
+    the truth (a standard deviation); guess high.
     """
 
     low: float
@@ -42,7 +42,7 @@ class Scale:
 
     @property
     def gain(self) -> float:
-        """How much more likely the right level is than another."""
+        """How much more likely the right level is than each other one."""
         return 1 - self.levels * self.floor
 
     @property
@@ -104,7 +104,7 @@ class ComparedTask:
         self._fine: _Window | None = None
 
     def add(self, cuts: Sequence[float], level: int, count: int = 1) -> None:
-        """Take ``count`` equal answers; a negative count withdraws."""
+        """Add ``count`` equal answers; a negative count withdraws them."""
         key = (tuple(cuts), level)
         left = self.counts.get(key, 0) + count
         if left < 0:
@@ -135,7 +135,7 @@ class ComparedTask:
     def _grid(self) -> _Window:
         """The narrowest window that holds the posterior.
 
-        It follows from the answers alone, so the spread has its first prior here, whatever has been learnt since.
+        It follows from this task's answers alone, so the spread has its initial prior here, whatever other tasks show.
         """
         start, step = self.scale.low, (self.scale.high - self.scale.low) / TRUTHS
         chances, evidence = np.empty(TRUTHS), np.empty(len(COARSE))

@@ -1,7 +1,8 @@
-"""How accurate users are, from their answers of four levels or more, and truths in which accurate users count more.
+"""How accurate users are, from answers with more than two levels, and truths in which accurate users count more.
 
-Each user has a posterior over a few error variances, which are equal parts of the crowd's exponential law; its mean is
-learnt. Truths move by score steps under these, and their own uncertainty widens the errors that users are judged by.
+Each user has a posterior over a few error variances, which stand for equal parts of the crowd's exponential law; the
+mean of this law is estimated too. Truths move by score steps given these posteriors. When users are judged, the
+uncertainty of the truths widens the errors to be expected.
 """
 
 import numpy as np
@@ -15,18 +16,18 @@ Floats = NDArray[np.float64]
 
 _PARTS = 12
 _ROUNDS = 6
-# Means of twelve equal parts of the exponential law with mean 1: between quantiles q, the mean of -ln(1 - u) over u.
+# Means of twelve equal parts of the exponential law with mean 1: in each part, the mean of -ln(1 - u) over u.
 _EDGES = np.linspace(1.0, 0.0, _PARTS + 1)  # of 1 - u
 _RISEN = np.where(_EDGES > 0, _EDGES * (1 - np.log(np.maximum(_EDGES, 1e-300))), 0.0)
 _VARIANCES = -np.diff(_RISEN) * _PARTS
 
 
-def learn_qualities(
+def estimate_accuracies(
     comparisons: Comparisons, scale: Scale, truths: Floats, deviations: Floats, variance: float
 ) -> tuple[Floats, Floats, Floats]:
     """Truths, their standard deviations and the users' weights.
 
-    ``truths`` and ``deviations`` are those under equal weights, ``variance`` the mean of the readings' variance.
+    ``truths`` and ``deviations`` are those under equal weights; ``variance`` is the mean variance of the readings.
     """
     users, objects, levels = comparisons.users, comparisons.objects, comparisons.levels
     edges = np.column_stack([np.full(len(levels), -np.inf), comparisons.cuts, np.full(len(levels), np.inf)])

@@ -1,7 +1,7 @@
-"""How far readings lie from the truth: a prior for the spread of each task, learnt from all tasks together.
+"""How far readings lie from the truth: a prior for the spread of each task, estimated from all tasks together.
 
 A task's own answers say little about its spread, because good cuts lie where the spread hardly matters. Tasks of one
-campaign are measured by the same people in the same way, so what is learnt about one helps the others.
+campaign are measured by the same people in the same way, so the answers about one task help with the others.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 FINE: Floats = (np.arange(12) - 5.5) * np.float64(0.45)
 COARSE: Floats = (np.arange(4) - 1.5) * np.float64(1.35)
 _GUESS_DEVIATION = 1.0  # of the logarithm: a guess is right within a factor of e
-_LEAST_TASKS = 3  # from which a common spread is learnt
+_LEAST_TASKS = 3  # with fewer, no common spread is estimated
 _MEANS, _DEVIATIONS = (grid.ravel() for grid in np.meshgrid(np.linspace(FINE[0], FINE[-1], 45), [0.1, 0.2, 0.4, 0.8]))
 
 
@@ -30,8 +30,8 @@ class SpreadPrior:
     shares: Floats
 
     @classmethod
-    def learnt(cls, evidence: Iterable[Floats]) -> "SpreadPrior":
-        """What the tasks' evidence says about the spread of tasks like them; from three tasks on."""
+    def estimated(cls, evidence: Iterable[Floats]) -> "SpreadPrior":
+        """The prior for the spread of such tasks, given the evidence of three tasks or more; with fewer, the guess."""
         table = np.array(list(evidence))
         if len(table) < _LEAST_TASKS:
             return GUESSED
@@ -51,7 +51,7 @@ class SpreadPrior:
         return np.asarray(self.shares @ _hats(self.means, self.deviations, COARSE))
 
 
-# What is known before there are answers to several tasks.
+# The prior before there are answers about several tasks.
 GUESSED = SpreadPrior(np.zeros(1), np.full(1, _GUESS_DEVIATION), np.ones(1))
 
 

@@ -1,4 +1,4 @@
-"""Answers to comparisons as a table: who compared what with which cuts, and at which level the reading was."""
+"""Answers to comparisons as a table: who compared which object with which cuts, and the level of each answer."""
 
 import math
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ CUTS_COLUMN, LEVEL_COLUMN = "cuts", "level"
 class Comparisons:
     """Answers to comparisons, each with its cuts in the unit of the readings.
 
-    The level of an answer is the number of cuts that lie below the reading, or another one where the law for answers
-    chose so. In files, cuts are written as one text, separated by spaces: ``12.45`` or ``10.05 12.45 14.85``.
+    The level of an answer is the number of cuts that lie below the reading, unless the law for answers chose another
+    level. In files, cuts are written as one text, separated by spaces: ``12.45`` or ``10.05 12.45 14.85``.
 
     >>> Comparisons.from_arrays(["ann", "bob"], ["hall", "hall"], [(12.45,), (13.05,)], [1, 0])
     Comparisons(2 answers of 2 levels, 2 users, 1 object)
@@ -39,7 +39,7 @@ class Comparisons:
     levels: NDArray[np.int64]
     user_labels: NDArray[Any]
     object_labels: NDArray[Any]
-    noise: str | None = None  # the law for answers, as text, where the source names it
+    noise: str | None = None  # the law for answers, as text, if the source names it
     skipped: int = 0  # bad rows that were left out on request
 
     @classmethod
@@ -59,9 +59,9 @@ class Comparisons:
     def from_arrays(
         cls, users: Any, objects: Any, cuts: Sequence[Sequence[float]], levels: Any, *, noise: str | None = None
     ) -> "Comparisons":
-        """Take answers from sequences of equal length; labels may be of any type."""
+        """Build the table from sequences of equal length; labels may be of any type."""
         (user_ids, user_labels), (object_ids, object_labels) = encode(users), encode(objects)
-        places = np.array([_check_cuts(entry, "the arrays") for entry in cuts], np.float64)
+        places = np.array([_check_cuts(entry, str(list(entry))) for entry in cuts], np.float64)
         return cls._checked(
             user_ids, object_ids, places, np.asarray(levels, np.float64), user_labels, object_labels, noise, None
         )
@@ -85,8 +85,8 @@ class Comparisons:
         bad = np.flatnonzero((levels != np.floor(levels)) | (levels < 0) | (levels > most))
         if len(bad):
             raise BadRow(
-                f"row {number(int(bad[0]))}: level {levels[bad[0]]:g}: with {most} cut{'s' * (most > 1)} it must be a "
-                f"whole number from 0 to {most}; correct it"
+                f"row {number(int(bad[0]))}, level {levels[bad[0]]:g}: with {counted(most, 'cut')}, the level must be "
+                f"a whole number from 0 to {most}; correct it"
             )
         pairs = objects.astype(np.int64) * (int(users.max(initial=0)) + 1) + users
         order = np.argsort(pairs, kind="stable")
@@ -95,8 +95,8 @@ class Comparisons:
         if len(twice):
             place = int(order[twice[0] + 1])
             raise DuplicateClaim(
-                f"row {number(place)}: user {names[users[place]]!s} compares object {things[objects[place]]!s} twice: "
-                "each object is compared only once; remove one of the answers"
+                f"row {number(place)}: user {names[users[place]]!s} compares object {things[objects[place]]!s} twice; "
+                "a user compares each object only once: remove one of the answers"
             )
         return cls(users, objects, cuts, levels.astype(np.int64), names, things, noise)
 
@@ -116,7 +116,7 @@ class Comparisons:
 
 
 def cuts_text(cuts: Sequence[float]) -> str:
-    """Cuts as files hold them."""
+    """Cuts as they are written in files."""
     return " ".join(f"{cut:.12g}" for cut in cuts)
 
 
@@ -137,7 +137,7 @@ def is_comparisons(path: str) -> bool:
             for mark in ",;\t|":
                 first = first.replace(mark, " ")
             names = {word.strip(marks + "{}\r") for word in first.split()}
-    except (OSError, pa.ArrowInvalid):  # whoever reads it will say what is wrong
+    except (OSError, pa.ArrowInvalid):  # reading the table will report what is wrong
         return False
     except UnicodeError:
         source.check_text()
@@ -146,7 +146,7 @@ def is_comparisons(path: str) -> bool:
 
 
 def _cuts_of(labels: Labels) -> NDArray[np.float64]:
-    """Each different text of cuts as numbers."""
+    """The numbers in each distinct text of cuts."""
     texts = [str(label) for label in to_numpy(labels).tolist()]
     cuts = []
     for text in texts:
@@ -160,13 +160,13 @@ def _cuts_of(labels: Labels) -> NDArray[np.float64]:
         few, many = min(cuts, key=len), max(cuts, key=len)
         raise BadParameter(
             f"cuts {cuts_text(few)!r} and {cuts_text(many)!r}: all answers in a table must have the same number "
-            "of cuts; put the others into a separate table"
+            "of cuts; make one table for each number"
         )
     return np.array(cuts, np.float64)
 
 
-def _check_cuts(cuts: Sequence[float], name: str) -> Sequence[float]:
+def _check_cuts(cuts: Sequence[float], shown: str) -> Sequence[float]:
     rising = all(before < after for before, after in pairwise(cuts))
     if not (len(cuts) and rising and all(math.isfinite(cut) for cut in cuts)):
-        raise BadParameter(f"cuts {list(cuts)} of {name}: they must be finite and strictly ascending; correct them")
+        raise BadParameter(f"cuts {shown}: they must be finite and strictly ascending; correct them")
     return cuts

@@ -1,4 +1,4 @@
-"""Truth discovery: from conflicting claims to truths and the users' weights."""
+"""Truth discovery: estimates truths and the users' weights from conflicting claims."""
 
 from sottovoce.discovery.accu import AccuSim
 from sottovoce.discovery.averages import Mean, Median

@@ -1,18 +1,18 @@
-"""Fewer iterations of a fixed point: Anderson's acceleration, with safeguards.
+"""Fewer iterations to a fixed point: Anderson's acceleration, with safeguards.
 
 D. G. Anderson, Journal of the ACM 12 (1965), doi:10.1145/321296.321305
 
-From where the last few steps ended, and how long they were, it predicts where a step would have length zero: at the
-fixed point. This helps an iteration that approaches slowly as well as one that overshoots. It can go wrong in two ways:
+From the ends and the lengths of the last few steps, it predicts where a step would have length zero, which is the fixed
+point. This helps an iteration that approaches slowly as well as one that overshoots. It can go wrong in two ways:
 
 - Far from the fixed point, a prediction may jump past it, the next one back again, and so on for ever. So when steps
-  have become longer, the iteration continues from where the shortest one ended, and later predictions jump less far.
+  have become longer, the iteration continues from the end of the shortest step, and later predictions jump less far.
 - When steps lead away from an unstable fixed point, such as the middle between two opinions, the prediction would lead
-  back to it. Then the iteration continues in the direction of the steps instead, farther each time as long as steps
-  become longer, but by at most ``_LONGEST_ESCAPE``: farther away, steps may be entirely different.
+  back to it. Then the iteration continues in the direction of the steps instead: farther each time while steps become
+  longer, but by at most ``_LONGEST_ESCAPE``, because steps may be entirely different farther away.
 
-Either safeguard could itself make the iteration run in circles. So the first needs a greater increase in length each
-time it is used, and the second leads less far each time the iteration has come back.
+Either safeguard could itself make the iteration run in circles. So each time the first one is used, it needs a greater
+increase in length the next time; and each time the iteration comes back, the second one leads less far.
 """
 
 import math
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 _DEPTH = 5  # changes between steps that are combined
 _FARTHEST = 16.0  # how far a prediction may lie beyond the end of a step, in lengths of the step
-_LONGER = 1.5  # times the length of the shortest step: after a longer step the prediction is taken to be wrong
+_LONGER = 1.5  # times the length of the shortest step: after a longer step, the prediction counts as wrong
 _LONGEST_ESCAPE = 1.0  # in the unit of what is iterated
 _ALIKE = 1e-10  # relative singular value below which changes of steps count as linearly dependent
 
@@ -34,8 +34,8 @@ class Acceleration:
 
     def __init__(self, farthest: float = _FARTHEST) -> None:
         self._farthest, self._longer = farthest, _LONGER
-        self._escape = self._first_escape = farthest  # half of the first one, in lengths of the step
-        self._escaped = 0.0  # length of the step that was last continued in this way
+        self._escape = self._first_escape = farthest  # in lengths of the step; doubled before its first use
+        self._escaped = 0.0  # length of the step that was last continued by an escape
         self._begin: Floats | None = None  # of the next step
         self._forget()
 
@@ -48,7 +48,7 @@ class Acceleration:
         self._best: tuple[float, Floats] | None = None  # length of the shortest step, and where it ended
 
     def ahead(self, end: Floats) -> Floats:
-        """Where the next step begins, after the one from the place proposed last has ended at ``end``."""
+        """Where the next step should begin, after the step from the last proposed place has ended at ``end``."""
         self._begin = end if self._begin is None else self._next(end, end - self._begin)
         return self._begin
 
@@ -86,7 +86,7 @@ class Acceleration:
         return np.asarray(end + min(self._escape, _LONGEST_ESCAPE / length) * step)
 
     def _keep(self, end: Floats, step: Floats) -> None:
-        """Add a step, and forget the oldest beyond those that are combined."""
+        """Add a step, and drop the oldest if more steps are kept than are combined."""
         if self._end is not None:
             self._ways.append(end - self._end)
             self._changes.append(step - self._step)
@@ -100,22 +100,22 @@ class Acceleration:
         self._end, self._step = end, step
 
     def _prediction(self, step: Floats) -> Floats:
-        """From the end of a step to where a step would have length zero, if steps are linear in where they begin.
+        """From the end of a step to where a step would have length zero, if steps depend linearly on their start.
 
-        It combines differences of places, not places: a number far from zero loses more to rounding than it changes.
+        It combines differences between places, not places: rounding a number far from zero may exceed its changes.
         """
-        found, part = np.zeros_like(step), np.empty_like(step)
+        beyond, part = np.zeros_like(step), np.empty_like(step)
         if not self._changes:
-            return found
+            return beyond
         sizes = np.sqrt(self._products.diagonal())
         sizes[sizes == 0] = 1.0
         towards = np.array([_product(change, step) for change in self._changes]) / sizes
         shares = np.linalg.lstsq(self._products / np.outer(sizes, sizes), towards, rcond=_ALIKE)[0] / sizes
         for way, share in zip(self._ways, shares, strict=True):
-            found -= np.multiply(way, share, out=part)
-        return found
+            beyond -= np.multiply(way, share, out=part)
+        return beyond
 
 
 def _product(one: Floats, other: Floats) -> float:
-    """Inner product. NumPy's own would wait for the threads of its linear algebra, which compete with the engine's."""
+    """Inner product. NumPy's dot would wait for the threads of its linear algebra, which compete with the engine's."""
     return float(np.einsum("i,i->", one, other))

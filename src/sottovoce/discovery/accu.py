@@ -18,9 +18,9 @@ class AccuSim(TruthDiscovery):
 
     C = Σ ln(n A / (1 - A)),  C* = C + ρ Σ C' · similarity,  P = exp C* / (Σ exp C* + unseen),  A = mean P
 
-    with n false answers per object, equally probable, and ``unseen`` the number of options that nobody gave. Starts at
-    A = .8. Without a similarity this is Accu, with one pass over the claims per iteration. Copying between users is not
-    detected. X. L. Dong, L. Berti-Equille, D. Srivastava, PVLDB 2(1), 2009, doi:10.14778/1687627.1687690
+    with n false answers per object, equally probable, and ``unseen`` the number of options that nobody chose. Starts at
+    A = 0.8. Without a similarity, this is Accu, with one pass over the claims per iteration. Copying between users is
+    not detected. X. L. Dong, L. Berti-Equille, D. Srivastava, PVLDB 2(1), 2009, doi:10.14778/1687627.1687690
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class AccuSim(TruthDiscovery):
         self.accuracy = accuracy
 
     def weigh(self, losses: UserLosses) -> Floats:
-        """Log odds of being right, where losses are the probabilities of being wrong."""
+        """Log odds of being right, from losses that are probabilities of being wrong."""
         return _log_odds(1 - losses.mean)
 
     def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:

@@ -8,7 +8,7 @@ from sottovoce.engines import Engine
 
 
 class _AverageIteration(Iteration):
-    """The first iteration is the last: there are no weights to learn."""
+    """The first iteration is the last: there are no weights to estimate."""
 
     def __init__(self, engine: Engine, truths: Floats, variance: Floats) -> None:
         self._engine, self._truths, self._variance = engine, truths, variance

@@ -1,11 +1,11 @@
-"""The noise-aware estimator for choices: it knows how answers were randomised, and learns how often users are right.
+"""The noise-aware estimator for choices: given how answers were randomised, it estimates how often users are right.
 
-A user is right with a chance q that is theirs, and otherwise picks any other option. A randomised answer is then right
-with chance r = q·hit + (1 - q)·miss. Users' q follow a beta law that is learnt from the crowd. The weight of a vote is
-the log of the odds of r̄ = E[r | how often the user agreed], over the odds of guessing; what a claim itself has
-contributed to this weight is taken out of its own vote, to first order, or chances would be overconfident. Where all
-objects share their options, users may also have habits: the probability of each answer given each truth, shrunk towards
-the model above.
+Each user has a chance q of being right, and otherwise picks any other option. A randomised answer is then right with
+chance r = q·hit + (1 - q)·miss. Users' q follow a beta law that is estimated from the crowd. The weight of a vote is
+the log of the odds of r̄ = E[r | how often the user agreed], over the odds of guessing. What a claim itself contributes
+to this weight is removed from its own vote, to first order; otherwise chances would be overconfident. If all objects
+share their options, users may also have habits: the probability of each answer given each truth, shrunk towards the
+model above.
 """
 
 from typing import Any
@@ -20,15 +20,15 @@ from sottovoce.discovery.right_chance import Group, RightChance
 from sottovoce.engines import Poll, Polled
 from sottovoce.errors import BadParameter
 
-_LEARNING = (0, 1, 2, 4, 7, 11, 16, 24, 36)  # iterations at which the crowd's law is learnt
+_LEARNING = (0, 1, 2, 4, 7, 11, 16, 24, 36)  # iterations in which the crowd's law is estimated
 _SETTLED_ENOUGH = 4  # iterations after which habits are dropped if the claims show none
-_UNDAMPED, _DAMPING = 8, 0.3  # from this iteration on, chances are mixed with the previous ones; the share of these
-# Tables by user, truth and answer are worth their time only while they fit into a core's own cache.
+_UNDAMPED, _DAMPING = 8, 0.3  # from this iteration on, chances are mixed with this share of the previous ones
+# Tables by user, truth and answer are worth their time only if they fit into a core's cache.
 _HABIT_BYTES = 1 << 20
 
 
 class AwareChoices(ChoiceIteration):
-    """Chances from what is believed of users, then beliefs from how often they agree with the chances."""
+    """Chances from the users' posteriors, then posteriors from how often users agree with the chances."""
 
     def __init__(self, given: ChoiceInput, law: Any, tol: float) -> None:
         self._given, self._engine, self._tol = given, given.engine, tol * TOLERANCE
@@ -46,7 +46,7 @@ class AwareChoices(ChoiceIteration):
         self._done = 0
 
     def _counts_by_group(self) -> Floats:
-        """Users × groups: numbers of claims."""
+        """Numbers of claims, users × groups."""
         if len(self._groups) == 1:
             return self._given.counts.astype(np.float64)[:, None]
         size = self._given.answers.size
@@ -74,7 +74,7 @@ class AwareChoices(ChoiceIteration):
     def advance(self) -> float:
         users, before, agreed = self._users, self._polled, self._polled.agreed
         right = self._habits.right(agreed)[:, None] if self._habits else agreed
-        users.take(right)
+        users.update(right)
         if self._done in _LEARNING:
             users.learn()
         mix = _DAMPING if self._done >= _UNDAMPED else 0.0
@@ -103,7 +103,7 @@ class AwareChoices(ChoiceIteration):
         return ChoiceEstimate(self._polled.chances, self._users.weights(), self._power())
 
     def _power(self) -> Floats:
-        """The power of the chances as shown to people: crowds share difficulties that no vote shows (see docs/why)."""
+        """The exponent of chances shown to people: crowds share difficulties that no vote shows (see docs/why)."""
         powers = np.array([1 / (1 + 2 * (group.hit - group.miss) ** 2) for group in self._groups])
         return powers[np.zeros(self._engine.n_objects, np.int64) if self._group_of is None else self._group_of]
 
@@ -119,7 +119,7 @@ def groups_of(given: ChoiceInput, law: Any) -> tuple[list[Group], NDArray[np.int
         if not answers.declared:
             raise BadParameter(
                 f"noise law {law}: it needs the number of choices, which these claims do not declare; give choices= "
-                "(--choices), as many as devices could choose from"
+                "(--choices), the number of options that devices could choose from"
             )
         if answers.size != law.cells_reported:
             raise BadParameter(
@@ -136,8 +136,8 @@ def groups_of(given: ChoiceInput, law: Any) -> tuple[list[Group], NDArray[np.int
 def class_votes(given: ChoiceInput, group: Group) -> Floats:
     """The prior vote for each option of a shared list: the log of its share of all answers, before randomising.
 
-    Shares are shrunk towards equal ones as far as sampling alone could have made them differ. They are not learnt along
-    with the chances: options that are rarely true would become ever rarer.
+    Shares are shrunk towards equal ones as far as sampling alone could explain their differences. They are not
+    estimated along with the chances, because options that are rarely true would become ever rarer.
     """
     answers = given.answers
     options = group.options
@@ -147,10 +147,10 @@ def class_votes(given: ChoiceInput, group: Group) -> Floats:
     gain = group.hit - group.miss
     if gain == 0:
         return np.zeros(len(shares))
-    found = (shares - group.miss) / gain
-    # All claims about an object share its truth: shares vary with the sample of objects as well as with that of claims.
+    before = (shares - group.miss) / gain
+    # This counts the sampling of claims only. Shares also vary with the sample of objects, whose claims share a truth.
     noise = float((shares * (1 - shares)).sum()) / claims / gain**2
-    apart = float(((found - 1 / options) ** 2).sum()) + (options - len(answers.labels)) * (1 / options) ** 2
+    apart = float(((before - 1 / options) ** 2).sum()) + (options - len(answers.labels)) * (1 / options) ** 2
     kept = max(0.0, 1 - noise / apart) if apart > 0 else 0.0
-    classes = np.maximum(1 / options + kept * (found - 1 / options), 1e-3 / options)
+    classes = np.maximum(1 / options + kept * (before - 1 / options), 1e-3 / options)
     return np.asarray(np.log(classes * options))

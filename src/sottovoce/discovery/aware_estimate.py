@@ -1,9 +1,9 @@
-"""Truths of the noise-aware estimator, and how certain they are, from what its iteration has learnt.
+"""Truths of the noise-aware estimator, and how certain they are, from the results of its iteration.
 
 The variance of a truth is the inverse of the information in the marginal likelihood, because users' weights are
-uncertain. To this is added what the model of errors does not cover: claims that scatter more than it says, plain
-averages that disagree, few users who decide, rounded claims, offsets that users may have in common, and the bias that
-known truths reveal.
+uncertain. It also includes what the model of errors does not cover: claims that scatter more than the model predicts,
+plain averages that disagree, few users who decide, rounded claims, offsets that users may have in common, and the bias
+that known truths reveal.
 """
 
 from dataclasses import dataclass, replace
@@ -27,24 +27,24 @@ from sottovoce.discovery.scatter_check import SEVERAL, Pulls
 from sottovoce.engines import Engine, Step, Sweep
 
 SAMPLE = 20_000  # claims
-LEAST_COUNT = 1e-3  # the smallest number that a user's errors count as, where nobody else decides
-_CROWD_SWEEPS = 5  # that find what the crowd would say about known objects if their truths were not known
-_CERTAIN = 1e6  # degrees of freedom: as good as a normal law
+LEAST_COUNT = 1e-3  # a user's errors count as at least this many, even where nobody else decides
+_CROWD_SWEEPS = 5  # to estimate the truths of known objects as if they were not known
+_CERTAIN = 1e6  # degrees of freedom: practically a normal law
 # The least degrees of freedom of a truth; the largest relative variance of a weight, from one claim and from several.
 _LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)
 _FEW, _SHARE_OF_ONE = 3.0, 0.1  # effective users; share of a plain mean's variance, for a single user
-_LEAST_TOTAL = 0.1  # share of an object's total weight, where its change is estimated from a sample
+_LEAST_TOTAL = 0.1  # share of an object's total weight that remains at least, as changes are estimated from a sample
 _LEAST_PRECISION = 0.3  # of a truth, as a share of that at the mean weights
 
 
 @dataclass(frozen=True, eq=False)
 class AwareEstimate:
-    """What the iteration has learnt when it ends."""
+    """The results of the iteration when it ends."""
 
     given: FitInput
     step: Step  # the last one
-    swept: Sweep  # what it gave
-    truths: Floats  # from which the next one would start
+    swept: Sweep  # its result
+    truths: Floats  # from which the next step would start
     quality: Quality
     belief: Belief
     residuals: tuple[Floats, Floats]  # each user's sum of squared errors, and how many independent errors it stands for
@@ -70,7 +70,7 @@ class AwareEstimate:
     def estimate(self) -> Estimate:
         engine, known, belief = self.engine, self.given.known, self.belief
         truths = self.swept.truths
-        if self.coincide:  # errors are rare and gross: the truth is what somebody claims, not between two claims
+        if self.coincide:  # errors are rare and gross: the truth is one of the claims, not a value between them
             truths = self._voted()
         truths[known] = self.given.known_truths
         if self.lookup:
@@ -78,12 +78,12 @@ class AwareEstimate:
             precision = engine.object_sums(weights)
         else:
             weights = belief.weight
-            # The marginal likelihood is flatter than the one at the mean weights, the more uncertain these are.
+            # The more uncertain the weights, the flatter is the marginal likelihood beside that at the mean weights.
             uncertain = engine.weighted_squares(self.truths, belief.spread) * self.step.unit**4
             whole = self.swept.precision * (1 + self.tail) / (1 + 3 * self.tail)
             precision = np.maximum(whole - uncertain, _LEAST_PRECISION * whole)
         effective_users, scatter = engine.precision(self.truths, weights)
-        # Where nobody can be compared with anybody else, nothing is known about errors.
+        # If no user can be compared with another one, nothing is known about errors.
         compared = known.any() or bool((engine.comparable() > 0).any())
         variance = 1 / precision if compared else np.full(engine.n_objects, np.inf)
         freedom, of_weights = (None, None) if self.noisy and not self.opinions else self._freedom()
@@ -95,8 +95,8 @@ class AwareEstimate:
             # Degrees of freedom widen the intervals for uncertain weights, so the variance must not count these again.
             variance = variance * (of_weights + 1) / (of_weights + 3)
             if compared and self.opinions:
-                # Nothing is known about how opinions are distributed, so their scatter about each object counts, except
-                # that of only two, which would be chance.
+                # Nothing is known about how opinions are distributed, so their scatter about each object counts, unless
+                # there are only two, whose scatter is mostly chance.
                 enough = np.maximum(effective_users, 1 + _LEAST_FREEDOM)
                 seen = np.where(engine.claims_per_object > 2, scatter * enough / (enough - 1), 0.0)
                 freedom = np.where(seen > variance, np.minimum(freedom, enough - 1), freedom)
@@ -113,7 +113,7 @@ class AwareEstimate:
             medians = truths if self.opinions or self.noisy else self._weighted_medians(belief.weight)
             checked = cross_check(truths, variance, plain, medians, ~known, self.noisy)
             variance = checked.variance
-            if not self.noisy:  # which hides where between the averages the truth lies
+            if not self.noisy:  # noise hides where between the averages the truth lies
                 peaked = several & ~checked.plain  # if errors are skewed, the median aims elsewhere
                 truths = np.where(
                     peaked, checked.truths + pulls.median_share * (medians - checked.truths), checked.truths
@@ -123,7 +123,7 @@ class AwareEstimate:
         if compared and not self.noisy:
             if self.steps and not bias:
                 voted = self._voted()
-                if self.steps.prefer(voted, truths):  # the interval still covers what it did around the averages
+                if self.steps.prefer(voted, truths):  # the new interval still covers the one around the averages
                     truths, variance = voted, (np.sqrt(variance) + np.abs(voted - truths) / 2) ** 2
             deciding = np.minimum(scatter, 1 / self.swept.precision) * effective_users
             variance = variance + shared_variance(self.rounded_to, deciding)
@@ -147,12 +147,12 @@ class AwareEstimate:
         assumed = float(np.exp(np.log(variance * self.swept.precision)[several].mean()))
         shares = 1 / np.maximum(effective_users[objects], 1 + _LEAST_FREEDOM)
         weights, spreads = self.belief.weight[users], self.belief.spread[users]
-        medians = not (self.opinions or self.steps)  # those who agree by rounding make a peak as well
+        medians = not (self.opinions or self.steps)  # claims that agree because of rounding make a peak as well
         followed = self.independent[users] * spreads
         return Pulls.of(residuals, weights, self.worth * spreads, followed, self.tail, shares, assumed, medians)
 
     def _without_own_influence(self, truths: Floats, variance: Floats) -> tuple[Floats, Floats]:
-        """Truths and variances without what claims do to their own weights."""
+        """Truths and variances without the influence of claims on their own weights."""
         engine, swept, known = self.engine, self.swept, self.given.known
         squares, counts = self.residuals
         objects, users, residuals = engine.sample(swept.truths, MOST_CLAIMS)
@@ -166,16 +166,16 @@ class AwareEstimate:
         changes = np.bincount(objects, change, engine.n_objects) * claims / sampled
         totals = np.maximum(totals + changes[objects], _LEAST_TOTAL * totals)
         pulls = claims[objects] * change * residuals / totals / np.sqrt(variance[objects])
-        found, wider = OwnInfluence.learn(pulls[~known[objects]]).corrected(truths, variance, claims)
-        found = np.clip(found, *engine.ranges())  # no weights lead beyond the claims
-        return np.where(known, truths, found), np.where(known, variance, wider)
+        corrected, wider = OwnInfluence.learn(pulls[~known[objects]]).corrected(truths, variance, claims)
+        corrected = np.clip(corrected, *engine.ranges())  # a weighted mean never lies outside the range of the claims
+        return np.where(known, truths, corrected), np.where(known, variance, wider)
 
     def _weighted_medians(self, weights: Floats) -> Floats:
-        middling = Step(self.step.center, np.ones(self.engine.n_objects), self.step.spread, average="median")
-        return self.engine.sweep(middling, weights, self.truths).truths
+        by_median = Step(self.step.center, np.ones(self.engine.n_objects), self.step.spread, average="median")
+        return self.engine.sweep(by_median, weights, self.truths).truths
 
     def _voted(self) -> Floats:
-        """Truths by vote: the claims of those users who are right about other objects too."""
+        """Truths by vote, in which users who are also right about other objects count more."""
         engine, known = self.engine, self.given.known
         truths = self._weighted_medians(self.belief.weight)
         for _ in range(MOST_ROUNDS):
@@ -190,9 +190,8 @@ class AwareEstimate:
     def _added_where_few_decide(self, effective_users: Floats, truths: Floats) -> Floats:
         """What is added to the variance where fewer than three users decide.
 
-        That these users are accurate rests on a few claims of theirs, so the typical scatter of the claims counts a
-        little, which a single absurd claim does not change. Where claims coincide, errors are gross, and all of the
-        scatter counts.
+        Only a few claims show that these users are accurate, so the typical scatter of the claims, which a single
+        absurd claim does not change, counts a little. If claims coincide, errors are gross, and all scatter counts.
         """
         engine, claims = self.engine, self.engine.claims_per_object
         enough = np.minimum(claims, _FEW)
@@ -205,7 +204,7 @@ class AwareEstimate:
         return np.asarray(share * lacking**2 * scatter)
 
     def _common_bias(self) -> CommonBias | None:
-        """The bias of the crowd, by what it would have said about the known objects."""
+        """The bias of the crowd, from its estimates of the known objects as if their truths were not known."""
         engine, known = self.engine, self.given.known
         truths = self.truths.copy()
         quality = self.lookup.places(self.belief.learnt) if self.lookup else self.belief.weight
@@ -213,7 +212,7 @@ class AwareEstimate:
         for _ in range(_CROWD_SWEEPS):
             truths = engine.sweep(crowd, quality, truths).truths
         errors, unit = truths[known] - self.truths[known], self.scatter_unit[known]
-        # Judged by the scatter of these claims, because beliefs about users mistake the bias for errors of their own.
+        # Judged by the scatter of these claims, because the users' posteriors mistake the bias for their own errors.
         users, scatter = (each[known] for each in engine.precision(truths, self.belief.weight))
         variance = scatter * users / np.maximum(users - 1, 0.5)
         return CommonBias.learn(errors * unit, variance * unit**2)
@@ -221,16 +220,16 @@ class AwareEstimate:
     def _freedom(self) -> tuple[Floats, Floats]:
         """Degrees of freedom of the truths' variances, and those that follow from the users' weights alone."""
         belief, engine = self.belief, self.engine
-        # What is believed of a user with a single claim is learnt from all users,
+        # The posterior of a user with a single claim comes from all users,
         once = engine.claims_per_user == 1
         spread = np.minimum(belief.spread, np.where(once, _MOST_DOUBT[0], _MOST_DOUBT[1]) * belief.weight**2)
         total = engine.object_sums(belief.weight)
         doubt = engine.object_sums(spread) / total**2
         doubt = doubt + self.objects.doubt if self.objects else doubt
-        # so it is no more certain than all claims together make it. No law of opinions is known that would say more.
-        believed = 1.0 if self.opinions else engine.object_sums(np.where(once, belief.weight, 0.0)) / total
+        # so it is no more certain than all claims together make it. For opinions, no law is known that would say more.
+        from_crowd = 1.0 if self.opinions else engine.object_sums(np.where(once, belief.weight, 0.0)) / total
         errors = max(engine.n_claims - engine.n_objects, 1) * self.worth
-        return _freedom_of(np.maximum(doubt, believed**2 * 2 / errors)), _freedom_of(doubt)
+        return _freedom_of(np.maximum(doubt, from_crowd**2 * 2 / errors)), _freedom_of(doubt)
 
 
 def _freedom_of(doubt: Floats) -> Floats:

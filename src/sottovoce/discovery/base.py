@@ -1,4 +1,4 @@
-"""The loop that every method shares: weigh the users, aggregate their claims, until the truths stop moving."""
+"""The loop that all methods share: weigh the users and aggregate their claims until the truths stop moving."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ def check_level(level: float) -> None:
 
 
 class TruthDiscovery(ABC):
-    """Base of all methods. The constructor only stores; `fit` returns self; fitted names end in ``_``.
+    """Base of all methods. The constructor only stores parameters; `fit` returns self; fitted names end in ``_``.
 
     Parameters
     ----------
@@ -72,7 +72,8 @@ class TruthDiscovery(ABC):
     weights_, users_ : array
         The weight of each user from which ``truths_`` were computed, and the users' labels.
     effective_users_ : array
-        For each object (Σw)²/Σw² over the users who claim it: how many equally weighted users its truth rests on.
+        For each object, (Σw)²/Σw² over the users with a claim about it: how many equally weighted users its truth rests
+        on.
     claims_ : array
         Number of claims about each object.
     kind_ : str
@@ -84,10 +85,10 @@ class TruthDiscovery(ABC):
     name: ClassVar[str]  # on the command line, in the API and in files
     title: ClassVar[str]  # its name within a sentence
     words: ClassVar[str]  # how it works, for people, as the rest of a sentence that begins with its title
-    kinds: ClassVar[tuple[str, ...]] = ("number",)  # of claims that it takes
+    kinds: ClassVar[tuple[str, ...]] = ("number",)  # of claims that it works with
     plain: ClassVar[bool] = False  # an average, shown beside every other method
     needs_one_list: ClassVar[bool] = False  # whether all objects must have the same options, and claims name one
-    takes_known: ClassVar[bool] = False  # whether truths that are known beforehand help it
+    takes_known: ClassVar[bool] = False  # whether it can use truths that are known beforehand
 
     kind_: Kind
     truths_: NDArray[Any]
@@ -105,7 +106,7 @@ class TruthDiscovery(ABC):
     _variance: Floats  # of each truth
     _freedom: Floats | None  # its degrees of freedom
     _options: Answers
-    _power: Floats | None  # of chances as people see them
+    _power: Floats | None  # the exponent of each object's chances as shown to people
 
     def __init__(self, *, max_iter: int = 1000, tol: float = 1e-6) -> None:
         self.max_iter = max_iter
@@ -116,7 +117,7 @@ class TruthDiscovery(ABC):
         """Weights from losses: what defines the method."""
 
     def step(self, engine: Engine, spreads: Floats) -> Step:
-        """Units in which claims are compared. By default those of the claims, relative to the median."""
+        """The units in which claims are compared: by default, those of the claims, relative to the median."""
         return Step(center=engine.medians(), unit=np.ones(engine.n_objects), spread=spreads)
 
     def start(self, engine: Engine) -> Floats:
@@ -132,7 +133,7 @@ class TruthDiscovery(ABC):
         return self.weigh
 
     def begin(self, given: FitInput) -> Iteration:
-        """The state of a new fit, whose iterations the loop runs. By default weights from losses, then truths."""
+        """The state of a new fit, whose iterations the loop runs: by default, weights from losses, then truths."""
         engine = given.engine
         step, start = self.step(engine, given.spreads), self.start(engine)
         return LossIteration(given, step, start, self.counts(engine), self.weigher(engine), self.tol)
@@ -143,7 +144,7 @@ class TruthDiscovery(ABC):
         return cls.takes_known or (kind == "choice" and not cls.plain)
 
     def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:
-        """The state of a new fit to choices. By default weights from 0–1 losses, truths by weighted votes."""
+        """The state of a new fit to choices: by default, weights from 0–1 losses, then truths by weighted votes."""
         return VoteIteration(given, self.weigher(given.engine), self.tol)
 
     def fit(
@@ -155,7 +156,7 @@ class TruthDiscovery(ABC):
         progress: Progress[int, float] | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Self:
-        """Find truths and weights.
+        """Estimate truths and weights.
 
         Parameters
         ----------
@@ -163,9 +164,9 @@ class TruthDiscovery(ABC):
             The claims; a pack of them (held in memory if it fits); an engine that holds them; or a data frame with the
             columns user, object and value (`fit_truths` takes other names).
         start
-            An earlier fit, or its state, to begin with: if few claims have been added since, the same answer takes
-            fewer iterations. Where two answers are about equally likely, the fit may end at the other one, which is
-            seldom farther off than a few hundredths of its interval.
+            An earlier fit, or its state, to begin with: if few claims have been added since, the same result takes
+            fewer iterations. If two results are about equally likely, the fit may end at the other one, which seldom
+            differs by more than a few hundredths of its interval.
         known
             Truths that are known beforehand, by the label of their object. They are kept, and show how accurate the
             users are. Not every method can use them.
@@ -204,7 +205,7 @@ class TruthDiscovery(ABC):
         estimate = iteration.estimate()
         if isinstance(estimate, ChoiceEstimate):
             assert choices is not None
-            self._take_choices(choices, estimate)
+            self._set_choices(choices, estimate)
         else:
             assert numbers is not None
             self.truths_, self.effective_users_ = estimate.truths, estimate.effective_users
@@ -226,7 +227,7 @@ class TruthDiscovery(ABC):
             )
         return self
 
-    def _take_choices(self, given: ChoiceInput, estimate: ChoiceEstimate) -> None:
+    def _set_choices(self, given: ChoiceInput, estimate: ChoiceEstimate) -> None:
         """Truths are the most probable answers, or the first of those that are equally probable."""
         engine, answers = given.engine, given.answers
         self._options, self.chances_ = answers, Ragged(estimate.chances, answers.offsets)
@@ -235,7 +236,7 @@ class TruthDiscovery(ABC):
         truths = labels_at(answers, first)
         self._known = given.known_labels
         for n, label in given.known_labels.items():
-            if str(truths[n]) != str(label):  # an option that nobody named
+            if str(truths[n]) != str(label):  # an option that nobody chose
                 truths = truths.astype(object)
                 truths[n] = label
         self.truths_ = truths
@@ -283,8 +284,8 @@ class TruthDiscovery(ABC):
 
         others = [method.__name__ for method in methods_for(kind).values()]
         raise BadParameter(
-            f"{type(self).__name__}: it takes {' and '.join(f'{one}s' for one in self.kinds)}, but these claims are "
-            f"{kind}s; use one of {', '.join(others)}"
+            f"{type(self).__name__}: it works with {' and '.join(f'{one}s' for one in self.kinds)}, but these claims "
+            f"are {kind}s; use one of {', '.join(others)}"
         )
 
     def fit_truths(
@@ -300,7 +301,7 @@ class TruthDiscovery(ABC):
         kind: Kind | None = None,
         choices: Choices | None = None,
     ) -> Any:
-        """Fit a data frame of claims, and return one of truths of the same kind: pandas, polars, pyarrow or duckdb.
+        """Fit a data frame of claims; return the truths as the same kind of frame: pandas, polars, pyarrow or duckdb.
 
         ``user``, ``object`` and ``value`` name the columns; ``duplicates``, ``skip_bad``, ``kind`` and ``choices`` are
         those of `Claims.from_frame`. The columns are those of `to_frame`, with intervals of this level; the fitted
@@ -334,10 +335,10 @@ class TruthDiscovery(ABC):
         """Low and high end of an interval for each truth.
 
         Plug-in: each squared residual stands for the variance of its claim, Var = m/(m-1) · Σ w²(x - truth)² / (Σw)²
-        with m effective users, and Student's t with m - 1 degrees of freedom. Where fewer than two users decide,
-        residuals say little: there the spread of the object's claims stands for the variance of one claim, and the
-        typical spread of the other objects where there is only one claim. Without any of these the interval is
-        infinite. No such interval accounts for users who err together.
+        with m effective users, and Student's t with m - 1 degrees of freedom. If fewer than two users decide, residuals
+        say little: then the spread of the object's claims stands for the variance of one claim, or, if there is only
+        one claim, the typical spread of the other objects. Without either, the interval is infinite. These intervals
+        do not account for users who err together.
         """
         check_level(level)
         self._check_intervals()
@@ -359,7 +360,7 @@ class TruthDiscovery(ABC):
             raise BadParameter("intervals of choices: an answer has a chance, not an interval; see chances_")
 
     def to_arrow(self, level: float = 0.95) -> pa.Table:
-        """One row per object: object, truth, low, high (of choices: chance), claims, effective_users."""
+        """One row per object: object, truth, low and high (for choices: chance), claims, effective_users."""
         return Estimates(self, level).table(Place.FRAME)
 
     def to_frame(self, level: float = 0.95) -> nw.DataFrame[pa.Table]:
@@ -391,12 +392,13 @@ class TruthDiscovery(ABC):
         return {name: getattr(self, name) for name in self.parameters()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters by name. The next fit checks them; the results of the last one stay as they are."""
+        """Change parameters by name. The next fit checks them; the results of the last fit do not change."""
         known = self.parameters()
         for name in params:
             if name not in known:
                 raise BadParameter(
-                    f"{name}={params[name]!r}: {type(self).__name__} takes only {', '.join(known)}; use these"
+                    f"{name}={params[name]!r}: {type(self).__name__} has only the parameters {', '.join(known)}; "
+                    "use these"
                 )
         for name, entry in params.items():
             setattr(self, name, entry)

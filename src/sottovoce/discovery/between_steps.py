@@ -2,9 +2,9 @@
 
 Claims about a count are the count itself or a few steps off, in the same proportions for all objects, and their median
 is right. Claims about a length are divided between the steps on either side of it, in proportions that differ from
-object to object, and their mean shows where it lies. Both models are fitted to the claims about all objects: errors are
-a mixture of normal and one-sided exponential ones, with shares that are learnt (EM), and truths are spread evenly over
-the steps, or over everything between them. The likelihoods say which model is right.
+object to object, and their mean shows where the length lies. Both models are fitted to the claims about all objects:
+errors are a mixture of normal and one-sided exponential ones, with shares that are estimated (EM), and truths are
+spread evenly over the steps, or over everything between them. The likelihoods show which model is right.
 """
 
 import math
@@ -19,8 +19,8 @@ from sottovoce.engines import Engine
 Floats = NDArray[np.float64]
 
 _SAMPLE = 20_000
-_MOST_OBJECTS = 500  # enough to learn a dozen shares
-_REACH = 8  # steps from an object's median claim; one farther off is an error of another kind
+_MOST_OBJECTS = 500  # enough to estimate a dozen shares
+_REACH = 8  # steps from an object's median claim; claims farther off are errors of another kind
 _PARTS = 8  # places in a step
 _NORMAL = np.array([0.05, 0.2, 0.4, 0.7, 1.2, 2.0, 4.0])[:, None, None]  # deviations, in steps
 _ONE_SIDED = np.array([0.7, 2.0])[:, None, None]  # means, in steps
@@ -41,7 +41,7 @@ class _Places:
 
     @classmethod
     def learn(cls, counts: Floats, parts: int) -> "_Places":
-        """Learn from numbers of claims, objects × steps; truths lie at one of ``parts`` places in a step."""
+        """Fit to numbers of claims, objects × steps; truths lie at one of ``parts`` places in a step."""
         places = (np.arange((_REACH + 1) * parts) + 0.5) / parts - (_REACH + 1) / 2
         off = np.arange(-_REACH, _REACH + 1)[:, None] - places
         kinds = _below(off + 0.5) - _below(off - 0.5) + _LEAST_CHANCE
@@ -58,7 +58,7 @@ class _Places:
         return cls(places, chances, float((highest + np.log(totals / len(places))).sum()))
 
     def error(self, truths: Floats) -> float:
-        """The mean absolute error to expect of truths."""
+        """The mean absolute error to be expected of truths."""
         return float((self.chances * np.abs(self.places - truths[:, None])).sum(axis=1).mean()) + _LEAST_ERROR
 
 

@@ -12,7 +12,7 @@ from sottovoce.errors import BadParameter
 
 # If the truths follow one user, their residuals shrink for ever; below this share of the mean they are rounding errors.
 _LEAST_SHARE = 1e-28
-_LEAST_ERRORS = 1e-9  # of a user's choices: whoever never errs would have infinite weight
+_LEAST_ERRORS = 1e-9  # of a user's choices: a user who never errs would have infinite weight
 
 
 class CATD(TruthDiscovery):
@@ -61,7 +61,7 @@ class CATD(TruthDiscovery):
         return weights
 
     def _quantiles(self, counts: NDArray[np.int64]) -> Floats:
-        # Many users have the same number of claims: one quantile serves them all.
+        # Many users have the same number of claims, and so the same quantile.
         quantiles = np.zeros(int(counts.max()) + 1)
         distinct = np.flatnonzero(np.bincount(counts))
         quantiles[distinct] = 2 * gammaincinv(distinct / 2, self.significance / 2)

@@ -57,7 +57,7 @@ class ChoiceInput:
 
     engine: Engine
     earlier: State | None  # of a fit to continue from
-    known: NDArray[np.int64] | None  # for each object the option known to be true; -1: none; -2: one that nobody named
+    known: NDArray[np.int64] | None  # for each object the option known to be true; -1: none; -2: one that nobody chose
     known_labels: Mapping[int, Any]  # these truths, by the number of their object
 
     @classmethod
@@ -75,7 +75,7 @@ class ChoiceInput:
                 raise BadParameter(
                     f"known truth {truth!r} of {label!r}: there are no claims about this object; leave it out"
                 )
-            options = [str(option) for option in answers.of_object(n)]  # as text: files know no other labels
+            options = [str(option) for option in answers.of_object(n)]  # as text: files have no other labels
             if str(truth) not in options and len(options) >= answers.counts[n] and answers.declared:
                 raise BadParameter(
                     f"known truth {truth!r} of {label!r}: it is not among its options ({shown_options(options)}); "
@@ -96,11 +96,11 @@ class ChoiceInput:
 
     @cached_property
     def plain_votes(self) -> Floats:
-        """How many chose each option."""
+        """How many users chose each option."""
         return self.engine.tally(np.ones(self.engine.n_users))
 
     def nothing_polled(self, groups: int = 1) -> Polled:
-        """What the first iteration starts from: there are no chances yet."""
+        """The start of the first iteration, before there are chances."""
         return Polled(np.zeros(self.answers.n_cells), np.zeros((self.engine.n_users, groups)))
 
     def pinned(self, chances: Floats) -> Floats:
@@ -114,15 +114,15 @@ class ChoiceInput:
         return chances
 
     def earlier_weights(self) -> Floats | None:
-        """Weights of users from an earlier fit; the mean for new ones."""
+        """Weights of users from an earlier fit; their mean for new users."""
         if self.earlier is None or "weight" not in self.earlier.by_user:
             return None
         here, there = self.earlier.common_users(self.engine.user_labels)
         if not len(here):
             return None
-        found = self.earlier.by_user["weight"][there]
-        weights = np.full(self.engine.n_users, found.mean())
-        weights[here] = found
+        earlier = self.earlier.by_user["weight"][there]
+        weights = np.full(self.engine.n_users, earlier.mean())
+        weights[here] = earlier
         return weights
 
     def shares(self, weights: Floats | None = None) -> Floats:
@@ -137,7 +137,7 @@ class ChoiceEstimate:
 
     chances: Floats  # of each option
     weights: Floats  # of each user
-    power: Floats | None = None  # of each object's chances, as people see them
+    power: Floats | None = None  # the exponent of each object's chances as shown to people
 
 
 class ChoiceIteration(IterationOf[ChoiceEstimate]):
@@ -174,7 +174,7 @@ class VoteIteration(ChoiceIteration):
 
 
 def normalised(scores: Floats, offsets: NDArray[np.int64]) -> Floats:
-    """Each object's scores divided by their sum; equal ones where the sum is 0."""
+    """Each object's scores divided by their sum; equal shares if the sum is 0."""
     cells = np.diff(offsets)
     total = np.add.reduceat(scores, offsets[:-1])
     empty = total <= 0
@@ -185,7 +185,7 @@ def normalised(scores: Floats, offsets: NDArray[np.int64]) -> Floats:
 def tempered(chances: Floats, answers: Answers, power: Floats) -> Floats:
     """Chances raised to the power of their object; they still add up to 1."""
     cells = np.diff(answers.offsets)
-    rest = 1 - np.add.reduceat(chances, answers.offsets[:-1])  # of options that nobody named
+    rest = 1 - np.add.reduceat(chances, answers.offsets[:-1])  # of options that nobody chose
     unseen = np.maximum(answers.counts - cells, 0)
     flat = chances ** np.repeat(power, cells)
     other = unseen * (np.maximum(rest, 0) / np.maximum(unseen, 1)) ** power
@@ -194,14 +194,14 @@ def tempered(chances: Floats, answers: Answers, power: Floats) -> Floats:
 
 
 def winners(chances: Floats, offsets: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
-    """The share of each option in the truth, 1 over the number of ties; and the first of the winners of each object."""
+    """Each option's share in the truth, 1 divided among an object's winners; and the first winner of each object."""
     shares, first = np.empty(len(chances)), np.empty(len(offsets) - 1, np.int64)
     votes.winners(offsets, chances, shares, first)
     return shares, first
 
 
 def runners_up(chances: Floats, offsets: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The second of each object's options; -1 where there is no other that anybody named."""
+    """Each object's second most probable option; -1 if nobody chose another one."""
     others = chances.copy()
     others[offsets[:-1] + first] = -1.0
     largest = np.maximum.reduceat(others, offsets[:-1])
@@ -216,7 +216,7 @@ def runners_up(chances: Floats, offsets: NDArray[np.int64], first: NDArray[np.in
 
 
 def labels_at(answers: Answers, places: NDArray[np.int64]) -> NDArray[Any]:
-    """The label of one option per object, by its place; None where the place is -1."""
+    """The label of one option per object, by its place; None if the place is -1."""
     labels = to_numpy(answers.labels)
     at = np.maximum(places, 0)
     found = labels[answers.ids_of(np.arange(len(places)), at)]

@@ -20,22 +20,22 @@ from sottovoce.progress import Progress
 
 @dataclass(frozen=True)
 class Comparison:
-    """The results of several methods; the first is the one that the others are compared with."""
+    """The results of several methods; the others are compared with the first."""
 
     results: Sequence[Outcome]
-    scores: dict[str, dict[str, Any]]  # by method, where truths are known
+    scores: dict[str, dict[str, Any]]  # by method, if truths are known
 
     @classmethod
     def of(
         cls, engine: Engine, noise: str | None, level: float, truth: Path | None = None,
         progress: Progress[str, int, int] | None = None, **options: Any,
     ) -> "Comparison":  # fmt: skip
-        """All registered methods that take these claims, including those that do not converge."""
+        """All registered methods that work with these claims, including those that do not converge."""
         names = [*methods_for(engine.kind, engine.kind == "number" or engine.answers.one_list)]
         columns = {name: options.pop(name) for name in ("object", "value") if name in options}
         results: list[Outcome] = []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the table says so
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the table shows it
             for name in names:
                 if progress is not None:
                     progress(name, len(results), len(names))
@@ -44,9 +44,7 @@ class Comparison:
         return cls(results, scores)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per method: iterations, effective users, distance of its truths from the first method's, and
-        scores.
-        """
+        """One row per method: iterations, effective users, distance from the first method's truths, and scores."""
         first = self.results[0].fit
         rows = []
         for result in self.results:

@@ -1,9 +1,9 @@
-"""Who is right where claims mostly coincide, like figures that many have copied: users vote.
+"""Who is right if claims mostly coincide, like figures that many have copied: users vote.
 
-A claim is right with a chance p that its user's claims show, or it is one of the wrong figures in circulation, on which
-two users who are wrong agree with a chance c. The evidence that those who claim a figure give for it is Σ ln(1 + p/(1 −
-p)/c), as in Accu (Dong, Berti-Equille and Srivastava, PVLDB 2 (2009), doi:10.14778/1687627.1687690) with 1/c false
-figures. How far off a claim is does not count: being nearly right about villages says nothing about capitals.
+A claim is right with a chance p, which its user's claims show; otherwise it is one of the wrong figures in circulation.
+Two users who are wrong agree with a chance c. The evidence for a figure is the sum of ln(1 + p/(1 − p)/c) over the
+users who claim it, as in Accu (Dong, Berti-Equille and Srivastava, PVLDB 2 (2009), doi:10.14778/1687627.1687690) with
+1/c false figures. How far off a claim is does not count: being nearly right about villages says nothing about capitals.
 """
 
 import numpy as np
@@ -13,9 +13,9 @@ from sottovoce.engines import Engine
 
 Floats = NDArray[np.float64]
 
-MOST_CLAIMS = 200_000  # in a sample: enough to know the users who decide much
+MOST_CLAIMS = 200_000  # in a sample: enough to judge the users who decide much
 MOST_ROUNDS = 10
-_LIKE_OTHERS = 4  # claims: a user with fewer is believed to be mostly like the others
+_LIKE_OTHERS = 4  # claims: a user with fewer is judged mostly by the other users
 _EQUAL = 1e-9  # of an object's spread: figures that differ by rounding are the same
 _SAMPLE = 20_000
 _OFTEN = 0.3  # share of claims that agree with the others about their object
@@ -24,7 +24,7 @@ _SAME_STEP = 1e-6  # relative difference up to which two distances from the medi
 
 
 def claims_coincide(engine: Engine) -> bool:
-    """Whether claims are mostly exact repetitions, as those of web sources are; their peak must not count as tails.
+    """Whether claims are mostly exact repetitions, as from web sources; their peak must not be taken for heavy tails.
 
     Claims that nobody copied may coincide for two reasons. Some figures are popular everywhere, such as a rating of 0:
     these are at the medians of other objects too. And measurements are rounded: then claims one step off are about as
@@ -49,7 +49,7 @@ def claims_coincide(engine: Engine) -> bool:
 
 
 def votes(objects: NDArray[np.intp], users: NDArray[np.int32], residuals: Floats, n_users: int) -> Floats:
-    """How much each user's vote counts. ``residuals`` are those of a sample of claims, in their objects' spreads."""
+    """How much each user's vote counts. ``residuals`` are those of a sample of claims, in spreads of their objects."""
     right = np.abs(residuals) <= _EQUAL
     usual = (right.sum() + 1) / (len(right) + 2)
     claims, hits = np.bincount(users, minlength=n_users), np.bincount(users, right, n_users)
@@ -58,7 +58,7 @@ def votes(objects: NDArray[np.intp], users: NDArray[np.int32], residuals: Floats
 
 
 def _agreement(objects: NDArray[np.intp], residuals: Floats) -> float:
-    """How often two wrong claims about an object are equal; a half, where hardly any show it."""
+    """How often two wrong claims about an object are equal; about a half if there are hardly any."""
     order = np.lexsort((residuals, objects))
     objects, residuals = objects[order], residuals[order]
     differs = np.diff(objects) != 0

@@ -10,7 +10,7 @@ from sottovoce.discovery.iteration import Floats, UserLosses
 from sottovoce.engines import Engine, Step
 from sottovoce.errors import BadParameter
 
-# A user who never errs would have infinite weight; the smallest loss is this share of the total, which is weight 27.6.
+# A user who never errs would have infinite weight, so a loss is at least this share of the total, for a weight of 27.6.
 _LEAST_SHARE = 1e-12
 
 
@@ -31,7 +31,7 @@ class CRH(TruthDiscovery):
     normalise
         Divide losses by the "sum" over all users, or by the "max" (which, with absolute loss, is the method called PM).
     decay
-        For claims that come in rounds, as in a pack: a loss about an object that was last claimed n rounds ago is
+        For claims that come in rounds, as in a pack: the loss for an object that was last claimed n rounds ago is
         multiplied by decay to the power of n, so that users are judged by their recent claims (I-CRH, TKDE 2016).
 
     Examples
@@ -82,7 +82,7 @@ class CRH(TruthDiscovery):
         reference = per_user.sum() if self.normalise == "sum" else per_user.max()
         if reference == 0:
             return np.ones_like(per_user)
-        # In one new array: with 10⁶ users, each further one would take longer than what is computed in it.
+        # In one new array: with 10⁶ users, allocating another one would take longer than computing its entries.
         share: Floats = np.divide(per_user, reference, out=None if per_user is losses.sum else per_user)
         weights = np.log(np.maximum(share, _LEAST_SHARE, out=share), out=share)
         return np.negative(weights, out=weights)

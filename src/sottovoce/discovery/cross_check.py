@@ -1,10 +1,10 @@
-"""Truths beside the plain averages of the same claims: do they differ by more than the model of errors explains?
+"""Do truths differ from the plain averages of the same claims by more than the model of errors explains?
 
 If the model is right, an estimate r is the best one, and the mean m differs from it by chance, with the variance
-Var(m) - Var(r) (J. A. Hausman, Econometrica 46 (1978), doi:10.2307/1913827). Where m - r is larger, for single objects
-or to the same side for all, errors are not as the model assumes: they are skewed, or users who agree with each other
-err together. Then it is not known which of the two is nearer to the truth, so a compromise is taken, with the intervals
-of the plain averages, widened for the doubt.
+Var(m) - Var(r) (J. A. Hausman, Econometrica 46 (1978), doi:10.2307/1913827). If m - r is larger, for single objects or
+to the same side for all, errors are not as the model assumes: they are skewed, or users who agree with each other err
+together. It is then unknown which of the two is nearer to the truth, so the result is a compromise between them, with
+the intervals of the plain averages, widened because of the doubt.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from sottovoce.engines import Engine
 
 Floats = NDArray[np.float64]
 
-_SEVERAL = 5  # claims that an object needs for its averages to be compared, and number of such objects
+_SEVERAL = 5  # least number of claims about an object whose averages are compared, and of such objects
 _MEDIAN_VARIANCE = np.pi / 2  # of a median, over that of a mean, of normal errors
 _NORMAL_DEVIATION = 1.4826
 _LEAST_EXPECTED = 0.2  # of the squared difference, over the mean's variance
@@ -27,12 +27,12 @@ _CHANCE, _CHANCE_UNDER_NOISE = 0.003, 0.05
 
 @dataclass(frozen=True, eq=False)
 class PlainAverages:
-    """Mean of each object, and the variances of its mean and median by the scatter of its claims."""
+    """The mean of each object's claims, and the variances of their mean and median according to their scatter."""
 
     mean: Floats
     variance: Floats  # of the mean
     median_variance: Floats
-    favour: float  # share of the mean beside the median: half if equally precise, none if half as precise
+    favour: float  # weight of the mean against the median: a half if equally precise, 0 if half as precise
     compared: NDArray[np.bool_]  # objects with enough claims
 
     @classmethod
@@ -59,11 +59,11 @@ class Checked:
 
 
 def cross_check(
-    truths: Floats, variance: Floats, plain: PlainAverages, medians: Floats, asked: NDArray[np.bool_], noisy: bool
+    truths: Floats, variance: Floats, plain: PlainAverages, medians: Floats, unknown: NDArray[np.bool_], noisy: bool
 ) -> Checked:
-    """Compare the truths of the objects that are ``asked`` with plain means, and with medians of weighted claims."""
+    """Compare the truths of the ``unknown`` objects with plain means, and with medians of weighted claims."""
     unlikely = (_CHANCE_UNDER_NOISE if noisy else _CHANCE) / 2  # on either side
-    seen = plain.compared & asked
+    seen = plain.compared & unknown
     if int(seen.sum()) < _SEVERAL:
         return Checked(truths, variance, np.zeros(len(truths), bool))
     mean = _Difference.of(plain.mean - truths, variance, plain.variance, seen, unlikely)
@@ -73,21 +73,21 @@ def cross_check(
     other_side = np.clip(median.common, np.minimum(-mean.seen, 0), np.maximum(-mean.seen, 0))
     # Differences of single objects are taken from means only: a median of few claims jumps.
     shift = plain.favour * (mean.common + mean.own) + (1 - plain.favour) * other_side
-    found = np.where(asked, truths + shift, truths)
-    # The more precise the mean is beside the median, the more of the mean's own interval has to be covered.
+    shifted = np.where(unknown, truths + shift, truths)
+    # The more precise the mean is in comparison with the median, the more of the mean's own interval must be covered.
     rival = min(1.0, 3 * plain.favour)
-    both = (np.sqrt(plain.variance) + np.abs(plain.mean - found) / 2) ** 2
+    both = (np.sqrt(plain.variance) + np.abs(plain.mean - shifted) / 2) ** 2
     scatter = rival * both + (1 - rival) * plain.median_variance
-    wider = np.where(asked, max(mean.doubt, median.doubt) * np.maximum(scatter - variance, 0), 0.0)
+    wider = np.where(unknown, max(mean.doubt, median.doubt) * np.maximum(scatter - variance, 0), 0.0)
     corrected = plain.favour**2 * mean.variance + (1 - plain.favour) ** 2 * median.variance
-    return Checked(found, variance + np.maximum(wider, np.where(asked, corrected, 0.0)), wider > variance)
+    return Checked(shifted, variance + np.maximum(wider, np.where(unknown, corrected, 0.0)), wider > variance)
 
 
 @dataclass(frozen=True, eq=False)
 class _Difference:
     """The part of the differences between an average and the truths that is more than chance."""
 
-    seen: Floats  # the difference to one side, by chance or not, in each object's unit
+    seen: Floats  # the common difference to one side, by chance or not, in each object's unit
     common: Floats  # the part of it that is more than chance
     own: Floats  # of each object
     doubt: float  # whether the model is wrong, from 0 to 1
@@ -105,8 +105,8 @@ class _Difference:
         one_by_one = _beyond_chance(around, (1 - ndtri(unlikely) * np.sqrt(2 / many)) * expected)
         farthest = float(stdtrit(many - 1, unlikely)) ** 2
         doubt = min(1.0, 3 * max(_beyond_chance(to_one_side, farthest * chance), one_by_one))
-        # Plain averages may be far less precise than truths. The less precise, the clearer a difference has to be: a
-        # correction by chance would cost more than it gains. One that is made is as uncertain as what it is made from.
+        # Plain averages may be far less precise than truths. The less precise they are, the clearer a difference must
+        # be, because a correction by chance would cost more than it gains. A correction is as uncertain as its basis.
         kept = _beyond_chance(to_one_side, float((plain[seen] / variance[seen]).mean()) * chance)
         own = one_by_one * (each - kept * common)
         return cls(common * scale, kept * common * scale, own * scale, doubt, kept**2 * chance / many * plain)

@@ -9,7 +9,7 @@ from sottovoce.engines import Polled
 from sottovoce.errors import BadParameter
 
 _LEAST = 1e-10  # probability of an answer: what a user has never answered is still possible
-# On the average move of objects' chances: a few objects go on moving for hundreds of iterations, which does not matter.
+# For the average move of chances: a few objects go on moving for hundreds of iterations, which does not matter.
 _TOLERANCE = 100.0
 _MOST_TABLE = 1 << 31  # bytes of a table of users × truths × answers
 
@@ -20,9 +20,9 @@ class DawidSkene(TruthDiscovery):
     P(truth) ∝ share(truth) · Π over the claims of habits_k(truth, answer)
     habits_k(truth, answer) = Σ P(truth) over the claims of user k with this answer, divided by the row's sum
 
-    Starts at vote shares; one pass over the claims per iteration, for each of the options; stops when chances move by
-    less than 1e-4 on average. All objects must share their options. With few claims per user the habits overfit:
-    NoiseAware shrinks them.
+    Starts at vote shares; one pass over the claims per iteration and option; stops when chances move by less than 1e-4
+    on average. All objects must share their options. With few claims per user, the habits overfit; NoiseAware shrinks
+    them.
     A. P. Dawid and A. M. Skene, Applied Statistics 28 (1979), doi:10.2307/2346806
 
     Examples
@@ -49,12 +49,12 @@ class DawidSkene(TruthDiscovery):
         answers, users = given.answers, given.engine.n_users
         if not answers.one_list:
             raise BadParameter(
-                "DawidSkene: the objects have different options, or claims name several: this method needs the same "
-                "options for all objects, and one answer per claim; use NoiseAware"
+                "DawidSkene: the objects have different options, or claims name several, but this method needs the "
+                "same options for all objects, and one answer per claim; use NoiseAware"
             )
         if 8 * users * len(answers.labels) ** 2 > _MOST_TABLE:
             raise BadParameter(
-                f"DawidSkene: {users:,} users with {len(answers.labels)} options: their confusion matrices would take "
+                f"DawidSkene: the confusion matrices of {users:,} users with {len(answers.labels)} options would take "
                 "more than 2 GiB; use NoiseAware"
             )
         return _HabitIteration(given, self.tol)
@@ -69,7 +69,7 @@ class _HabitIteration(ChoiceIteration):
 
     def advance(self) -> float:
         before = self._polled
-        table = np.maximum(self._table(), _LEAST)  # so a row of which nothing is known is flat
+        table = np.maximum(self._table(), _LEAST)  # so that a row without answers is flat
         habits = table / table.sum(axis=2, keepdims=True)
         shares = before.chances.reshape(-1, self._options).mean(axis=0)
         prior = np.log(np.maximum(shares, _LEAST))

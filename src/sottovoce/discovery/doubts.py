@@ -1,4 +1,4 @@
-"""Warnings about results that people see together with them, for campaigns and for files alike."""
+"""Warnings that are shown with results, for campaigns and for files alike."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from sottovoce.claims.answers import spelt_alike
 
 Floats = NDArray[np.float64]
 
-_FEW = 0.1  # share of the users who made claims: if fewer decide, a warning says so
+_FEW = 0.1  # share of the users who made claims: if fewer decide, there is a warning
 _LEAST_DECIDING = 3
 _PAIRS_SHOWN = 3  # of answers that are spelt alike
 _LEAST_CLAIMS = 5  # with fewer claims, few users can decide
-# Mean and median of claims that err to both sides alike differ by chance, with a standard deviation below one standard
-# error of the mean. This many are beyond chance, for a task or, over all tasks together, for their average.
+# If claims err to both sides alike, their mean and median differ by chance, with a standard deviation below one
+# standard error of the mean. This many standard errors are beyond chance, for one task or for the average of all tasks.
 _BEYOND_CHANCE = 4.5
 
 
@@ -44,27 +44,27 @@ def doubts(
 ) -> list[dict[str, str]]:
     """Warnings with a stable code and a sentence each.
 
-    ``claims``, ``effective_users`` and ``skew`` (mean less median, and the spread of the claims; None for choices) are
-    by task, of the tasks that have claims at all.
+    ``claims``, ``effective_users`` and ``skew`` (mean less median, and the spread of the claims; None for choices) have
+    an entry for each task with claims.
     """
     warnings = []
     enough = claims >= least_claims
     few = tasks - int(enough.sum())
     if few:
         warnings.append(
-            ("few_claims", f"{_count(few, tasks, words)} fewer than {least_claims} claims: no truth is shown there.")
+            ("few_claims", f"{_count(few, tasks, words)} fewer than {least_claims} claims, so no truth is shown there.")
         )
     decided_by_few = enough & (claims >= _LEAST_CLAIMS) & (effective_users < np.maximum(_LEAST_DECIDING, _FEW * claims))
     if decided_by_few.any():
         very_few = skew is not None and bool((effective_users[decided_by_few] < _LEAST_DECIDING).any())
-        wider = f" Where fewer than {_LEAST_DECIDING} decide, intervals are wider." if very_few else ""
+        wider = f" If fewer than {_LEAST_DECIDING} decide, intervals are wider." if very_few else ""
         worst = int(np.argmin(np.where(decided_by_few, effective_users / claims, np.inf)))
         warnings.append(
             (
                 "few_decide",
-                f"A few {words.user}s decide {_those(decided_by_few, words)}: in the worst case it is as if only "
-                f"{effective_users[worst]:.1f} of {claims[worst]:,} had reported. If they err, so do the results."
-                + wider,
+                f"A few {words.user}s decide {_those(decided_by_few, words)}. In the worst case, the result rests on "
+                f"the equivalent of {effective_users[worst]:.1f} of {claims[worst]:,} {words.user}s. If they err, so "
+                f"do the results.{wider}",
             )
         )
     nothing = np.zeros(len(claims))
@@ -88,7 +88,7 @@ def doubts(
 
 
 def spelling_doubts(options: Sequence[Any]) -> list[dict[str, str]]:
-    """A warning where answers differ only in spaces and case."""
+    """A warning if answers differ only in spaces and case."""
     pairs = spelt_alike(options)
     if not pairs:
         return []

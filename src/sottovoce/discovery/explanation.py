@@ -1,4 +1,4 @@
-"""Why an object's truth is what it is: who claimed what, with which weight, and what the weights changed."""
+"""Explains an object's truth: who claimed what, with which weight, and what the weights changed."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,8 +11,8 @@ from sottovoce.discovery.result import ChoiceResult, Result
 from sottovoce.errors import BadParameter
 
 _FAR = 3.5  # robust standard deviations from the median: a reading further away counts as far off
-_LEAST = 5  # claims, to say what is far off
-_NAMED = 3  # users, in the sentence that says why
+_LEAST = 5  # claims that are needed to tell which are far off
+_NAMED = 3  # users named in the explanation
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class ClaimShown:
 
     user: str
     value: Any
-    weight: float  # of the user, as a share of all who claim this object
+    weight: float  # of the user, as a share of all users with claims about this object
     difference: float | None  # from the truth; None for choices
     far_off: bool  # or, for choices, another answer than the truth
 
@@ -80,10 +80,10 @@ def explain(result: Result | ChoiceResult, claims: Claims, label: str) -> Explan
 def _why(truth: float, mean: float, width: float, values: Any, shares: Any, users: list[str]) -> str:
     moved = truth - mean
     if len(values) == 1:
-        return "There is only one claim, so its value is the truth."
+        return "There is only one claim, so the truth is its value."
     if abs(moved) <= 1e-9 * max(1.0, abs(mean)) or abs(moved) < 0.02 * width:
         return "The truth is practically the plain mean: users count about the same, agree, or balance each other out."
-    # What each user's weight adds to the difference from the mean; over all users, this adds up to the weighted mean's.
+    # What each user's weight adds to the difference from the mean; the sum is the difference of the weighted mean.
     parts = (shares - 1 / len(values)) * (values - mean)
     by_users = float(parts.sum())
     side = f"The truth is {abs(moved):.3g} {'above' if moved > 0 else 'below'} the mean"

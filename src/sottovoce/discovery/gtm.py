@@ -9,7 +9,7 @@ from sottovoce.errors import BadParameter
 
 
 class GTM(TruthDiscovery):
-    """Gaussian truth model: truths and users' variances have priors; expectation–maximisation finds both.
+    """Gaussian truth model: truths and users' variances have priors; expectation–maximisation estimates both.
 
     With z = (x - median(object)) / std(object), truth μ in the same units, and N_k claims of user k:
 

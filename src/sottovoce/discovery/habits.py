@@ -1,4 +1,4 @@
-"""Habits of users: how probable each of their answers is for each truth, where all objects share their options."""
+"""Habits of users: how probable each of their answers is for each truth, if all objects share their options."""
 
 import math
 
@@ -10,7 +10,7 @@ from sottovoce.discovery.right_chance import Floats, Group
 
 _USUAL = 2.0  # logarithm of the strength that the estimate is shrunk towards
 _LEAST_SHARE = 1e-3  # of a habit that noise leaves; a smaller share shows nothing
-_MOST_USERS = 512  # from which the strength is learnt
+_MOST_USERS = 512  # from which the strength is estimated
 _PRECISION = 0.03  # of the strength's logarithm, which claims never determine more precisely
 
 
@@ -52,7 +52,7 @@ class Habits:
         return np.asarray(np.log(np.maximum(shares, 1e-12)))
 
     def _learn(self, table: Floats, totals: Floats, plain: Floats) -> None:
-        """The strength by the likelihood of the counts (Dirichlet-multinomial), shrunk towards a typical one."""
+        """Estimate the strength by the likelihood of the counts (Dirichlet-multinomial), shrunk to a typical one."""
         right, wrong, options = plain[:, 0, 0], plain[:, 0, 1], self._options  # the only two entries in a plain row
 
         def cost(log_strength: float) -> float:
@@ -62,12 +62,12 @@ class Habits:
             likely += (gammaln(strength) - gammaln(totals + strength)).sum()
             return (log_strength - self._usual) ** 2 / 2 - float(likely)
 
-        found = minimize_scalar(
+        best = minimize_scalar(
             cost, bounds=(self._usual - 4, self._usual + 6), method="bounded", options={"xatol": _PRECISION}
         )
-        self._log_strength = float(found.x)
-        # Compared with the likelihood if nobody had habits, when all errors are equally probable.
-        self.seen = bool(found.fun < -float((table * np.log(plain)).sum()))
+        self._log_strength = float(best.x)
+        # Compared with the likelihood without habits, in which all errors are equally probable.
+        self.seen = bool(best.fun < -float((table * np.log(plain)).sum()))
 
     def _plain(self, right: Floats) -> Floats:
         """Rows of users without habits: all errors are equally probable."""

@@ -32,7 +32,7 @@ class UserLosses:
     @property
     def mean(self) -> Floats:
         counts = np.maximum(self.count, _LEAST_COUNT)  # a user without claims has no loss
-        return np.divide(self.sum, counts, out=counts)  # in place, which is faster where users are many
+        return np.divide(self.sum, counts, out=counts)  # in place, which is faster with many users
 
 
 Weigh = Callable[[UserLosses], Floats]
@@ -58,7 +58,7 @@ class FitInput:
                 if label not in place_of or not math.isfinite(truth):
                     raise BadParameter(
                         f"known truth {truth!r} of {label!r}: it must be a finite number for an object with claims; "
-                        "leave the others out"
+                        "leave other truths out"
                     )
                 truths[place_of[label]] = truth
         is_known = ~np.isnan(truths)
@@ -73,7 +73,7 @@ class FitInput:
         return np.where(self.deviations > 0, self.deviations, 1.0)
 
     def first_truths(self, start: Floats) -> Floats:
-        """Truths to begin with: the known ones, else those of an earlier fit, else ``start``."""
+        """Truths to begin with: known truths if there are any, else those of an earlier fit, else ``start``."""
         truths = start.copy()
         if self.earlier is not None:
             here, there = self.earlier.common_objects(self.engine.object_labels)
@@ -84,7 +84,7 @@ class FitInput:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What an iteration has learnt, for a later fit to begin with."""
+    """What an iteration has estimated, for a later fit to begin with."""
 
     by_object: dict[str, Floats]
     by_user: dict[str, Floats] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class Estimate:
     weights: Floats
     effective_users: Floats
     variance: Floats  # of each truth
-    freedom: Floats | None = None  # degrees of freedom of that variance, where the method knows them
+    freedom: Floats | None = None  # degrees of freedom of that variance, if the method gives them
 
 
 class IterationOf(ABC, Generic[Result]):
@@ -109,11 +109,11 @@ class IterationOf(ABC, Generic[Result]):
 
     @abstractmethod
     def advance(self) -> float:
-        """One iteration; the largest move of what is estimated, in the unit of the tolerance."""
+        """Run one iteration; returns the largest move of an estimate, in the unit of the tolerance."""
 
     @abstractmethod
     def knowledge(self) -> Knowledge:
-        """What is known after the last iteration."""
+        """What has been estimated after the last iteration, for a later fit."""
 
     @abstractmethod
     def estimate(self) -> Result:
@@ -125,7 +125,7 @@ class Iteration(IterationOf[Estimate]):
 
 
 class LossIteration(Iteration):
-    """Weigh the users by their losses, then aggregate their claims: what most methods do."""
+    """Weigh the users by their losses, then aggregate their claims, as most methods do."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class LossIteration(Iteration):
         tol: float,
     ) -> None:
         self._engine, self._step, self._weigh, self._tol = given.engine, step, weigh, tol
-        self._counts = np.asarray(counts, np.float64)  # once, not in each iteration
+        self._counts = np.asarray(counts, np.float64)  # converted once, not in each iteration
         self._truths = given.first_truths(start)
         self._losses = self._engine.score(step, self._truths)
         self._compared = self._engine.comparable() > 0
@@ -160,20 +160,20 @@ class LossIteration(Iteration):
 def usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
     """Weights above zero for all.
 
-    A user whose objects nobody else claims never disagrees with anybody. That says nothing about their quality, so they
-    get the mean weight (no truth depends on it). Nobody gets exactly zero, or an object that only they claim would have
-    no truth.
+    A user whose objects have no other claims never disagrees with anybody. That says nothing about their quality, so
+    they get the mean weight (no truth depends on it). No weight is exactly zero; otherwise an object with a claim by
+    this user only would have no truth.
     """
     weights = np.asarray(weights, np.float64)
     if weights.shape != compared.shape:
         raise BadParameter(
             f"weigh returned weights of shape {weights.shape} for {len(compared):,} users: a method returns one weight "
-            "per user; compute them from losses.sum or losses.mean without leaving any out"
+            "per user; compute them from losses.sum or losses.mean without leaving out any user"
         )
     if not compared.all():
         weights = np.where(compared, weights, weights[compared].mean() if compared.any() else 1.0)
     largest, smallest = weights.max(), weights.min()
-    if not (np.isfinite(largest) and smallest >= 0):  # also where one of them is not a number
+    if not (np.isfinite(largest) and smallest >= 0):  # also if one of them is NaN
         place = int(np.argmax(~(np.isfinite(weights) & (weights >= 0))))
         raise BadParameter(
             f"weigh returned the weight {weights[place]} for a user: a weight must be a finite number, 0 or more; "

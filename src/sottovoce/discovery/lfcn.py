@@ -8,12 +8,12 @@ _LEAST_VARIANCE = 1e-9
 
 
 class LFCN(TruthDiscovery):
-    """Learning from crowds for numbers: each user has a variance, found by maximum likelihood.
+    """Learning from crowds for numbers: each user has a variance, estimated by maximum likelihood.
 
     w_k = 1 / (mean over the claims of user k of (x - truth)² + 1e-9)
 
-    The likelihood has no upper bound: a truth that follows one user makes their variance vanish, and the method then
-    settles on that user; look at ``effective_users_``. Starts at the mean; one pass over the claims per iteration.
+    The likelihood has no upper bound: a truth that follows one user makes that user's variance vanish, and the method
+    then settles on this user; look at ``effective_users_``. Starts at the mean; one pass over the claims per iteration.
     V. C. Raykar et al., JMLR 11 (2010), section on regression.
 
     Examples
@@ -27,7 +27,7 @@ class LFCN(TruthDiscovery):
 
     name = "lfcn"
     title = "LFCN"
-    words = "people are weighted by their errors only; it may settle on a single person."
+    words = "people are weighted by their errors only; the method may settle on a single person."
 
     def start(self, engine: Engine) -> Floats:
         return engine.means()

@@ -14,9 +14,9 @@ class LTM(TruthDiscovery):
 
     sensitivity = (a₁ + Σ p over their answers) / (a₁ + a₀ + Σ p over all answers to their objects)
     false positive rate = (b₁ + Σ (1 - p) over their answers) / (b₁ + b₀ + Σ (1 - p) over all answers to their objects)
-    log odds of p = ln(c₁ / c₀) + Σ over the object's users of the log ratio of what each said of the answer
+    log odds of p = ln(c₁ / c₀) + Σ over the object's users of the log likelihood ratio of giving the answer or not
 
-    Expectation–maximisation with these means, where the paper samples; starts at vote shares. Chances are the
+    Expectation–maximisation with these means (the paper samples instead); starts at vote shares. Chances are the
     probabilities p, divided by their sum for the object.
     B. Zhao, B. Rubinstein, J. Gemmell, J. Han, PVLDB 5(6), 2012, doi:10.14778/2168651.2168656
 
@@ -92,11 +92,12 @@ class _FactIteration(ChoiceIteration):
 
     def advance(self) -> float:
         sensitivity, false = self._rates()
-        silent = np.log1p(-sensitivity) - np.log1p(-false)
-        said = np.log(sensitivity) - np.log(false)
-        self._weights = np.maximum(said - silent, 0.0)
+        omitting = np.log1p(-sensitivity) - np.log1p(-false)
+        giving = np.log(sensitivity) - np.log(false)
+        self._weights = np.maximum(giving - omitting, 0.0)
         size, before = self._given.answers.size, self._chances
-        scores = self._engine.tally(said - silent) + np.repeat(self._engine.object_sums(silent) / size, self._cells)
+        scores = self._engine.tally(giving - omitting)
+        scores += np.repeat(self._engine.object_sums(omitting) / size, self._cells)
         scores += np.log(self._method.truth[0] / self._method.truth[1])
         self._chances = self._given.pinned(expit(scores))
         move = float(np.abs(self._chances - before).max())

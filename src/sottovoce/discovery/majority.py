@@ -8,7 +8,7 @@ from sottovoce.discovery.iteration import Floats, Knowledge, UserLosses
 
 
 class _MajorityIteration(ChoiceIteration):
-    """The first iteration is the last: there are no weights to learn."""
+    """The first iteration is the last: there are no weights to estimate."""
 
     def __init__(self, given: ChoiceInput) -> None:
         self._shares, self._users = given.shares(), given.engine.n_users

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Cost = Callable[[Floats], tuple[float, Floats, Floats]]  # value, slope and curvature at a place
+Cost = Callable[[Floats], tuple[float, Floats, Floats]]  # value, slope and curvature at a point
 
 _MOST_STEPS = 50
 _FARTHEST = 2.0  # length of a step
@@ -20,7 +20,7 @@ _LEAST_CURVATURE = 1e-9
 def least(cost: Cost, start: Floats, low: Floats, high: Floats, gain: float) -> Floats:
     """A point within bounds from which no step promises more than ``gain``.
 
-    Steps lead downhill even where the curvature is negative, and become shorter until something is gained.
+    Steps lead downhill even where the curvature is negative, and become shorter until the cost decreases.
     """
     place, (value, slope, curvature) = start, cost(start)
     for _ in range(_MOST_STEPS):
@@ -34,11 +34,11 @@ def least(cost: Cost, start: Floats, low: Floats, high: Floats, gain: float) -> 
         step *= min(1.0, _FARTHEST / float(np.linalg.norm(step)))
         while True:
             ahead = np.clip(place + step, low, high)
-            found = cost(ahead)
-            if found[0] < value:
+            next_cost = cost(ahead)
+            if next_cost[0] < value:
                 break
             step = step / 4
             if -float(slope @ step) <= gain:
                 return place
-        place, (value, slope, curvature) = ahead, found
+        place, (value, slope, curvature) = ahead, next_cost
     return place

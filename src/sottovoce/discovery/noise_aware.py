@@ -1,4 +1,4 @@
-"""The noise-aware estimator: it knows the law of the noise, and learns the rest."""
+"""The noise-aware estimator: it is given the law of the noise, and estimates everything else."""
 
 import math
 
@@ -26,13 +26,14 @@ from sottovoce.engines import Engine, Step, Sweep
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import Gaussian, NoiseLaw, parse_law, parse_noise_law
 
-_LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
+_LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations in which the crowd's prior, tails and units of objects are estimated
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
-# With few claims, earlier beliefs could keep truths that no fit from scratch finds, and would save almost no time.
+# With few claims, earlier posteriors could keep truths that no fit from scratch finds, and would save almost no time.
 _MOSTLY, _FEWEST_CLAIMS = 0.9, 1000
-_FIRST_REST, _CALM = 1e-3, 0.01  # largest move at which to learn again; the same, over that right after learning
+# The prior is estimated again once moves are below this; and the same, relative to the first move after an estimation.
+_FIRST_REST, _CALM = 1e-3, 0.01
 _MOST_UPDATES = 60
-_FARTHEST_PRIOR = 4.0  # how far to extrapolate a prior, in lengths of its step; it is less certain than truths are
+_FARTHEST_PRIOR = 4.0  # how far to extrapolate a prior, in lengths of its step; a prior is less certain than truths are
 _FARTHEST_LOG = 30.0  # how far to extrapolate users' squares and counts, in logarithms
 # Added to the squares of a user's errors, relative to the typical one: no claim is infinitely accurate, least of all a
 # copy; and a user with few claims may agree with others by chance.
@@ -43,12 +44,12 @@ _LARGEST_VARIANCE = 1e150  # of noise: squares of weights must not underflow
 class NoiseAware(TruthDiscovery):
     """Truths under a known noise law: nearly as accurate as if every user's quality were known.
 
-    Claims are x = truth + Normal(0, v_s) + noise, the noise by the law that devices used. Users' variances v_s have a
-    gamma prior that is learnt from the crowd, so a user with a single claim gets a typical weight. A user counts with
-    w_s = E[1/(v_s + noise variance) | their residuals]; under fresh noise each reading has a weight of its own,
+    Claims are x = truth + Normal(0, v_s) + noise, with noise from the law that devices used. Users' variances v_s have
+    a gamma prior that is estimated from the crowd, so a user with a single claim gets a typical weight. A user's weight
+    is w_s = E[1/(v_s + noise variance) | their residuals]; under fresh noise, each reading has its own weight,
     -f'(r)/(r·f(r)) with f the density of error and noise together. The uncertainty of the truths is added back to the
-    residuals, or one user could capture a truth. Without noise, objects may differ in scale. Readings far off count
-    less (Student's t, its degrees of freedom learnt); where claims mostly coincide, users vote.
+    residuals; otherwise one user could capture a truth. Without noise, objects may differ in scale. Readings that are
+    far off count less (Student's t with estimated degrees of freedom); if claims mostly coincide, users vote.
 
     Parameters
     ----------
@@ -57,8 +58,8 @@ class NoiseAware(TruthDiscovery):
     target
         ``"value"``: what a careful person would measure, so readings that are far off are errors. ``"mean"``: the
         crowd's average opinion, so users are weighed by quality, and no reading is discounted for being far off. By
-        default the claims decide: if they pile up at an end of their scale, or use only a few different values, they
-        are opinions. Under noise the default is ``"value"``. `target_` says which it was.
+        default, the claims decide: if they pile up at an end of their scale, or use only a few different values, they
+        are opinions. Under noise, the default is ``"value"``. `target_` is the target that was used.
 
     Examples
     --------
@@ -92,7 +93,7 @@ class NoiseAware(TruthDiscovery):
         self.target = target
 
     def weigh(self, losses: UserLosses) -> Floats:
-        """Expected precisions, where each user's loss is the sum of their squared errors."""
+        """Expected precisions, from losses that are each user's sum of squared errors."""
         squares, counts = losses.sum, np.asarray(losses.count, np.float64)
         quality = Quality(self._law(), float(np.median(losses.mean)), int(counts.max()))
         quality.learn(squares, counts)
@@ -112,7 +113,7 @@ class NoiseAware(TruthDiscovery):
         law = parse_noise_law(self.noise) if isinstance(self.noise, str) else self.noise
         if law and not law.constant_variance <= _LARGEST_VARIANCE:
             raise BadParameter(
-                f"noise law {law}: its variance is {law.constant_variance:g}: weights can be computed up to "
+                f"noise law {law}: its variance is {law.constant_variance:g}, but weights can be computed only up to "
                 f"{_LARGEST_VARIANCE:g}; use a larger unit for claims and noise"
             )
         return law
@@ -120,9 +121,9 @@ class NoiseAware(TruthDiscovery):
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Low and high end of an interval for each truth.
 
-        The variance is the inverse of the information in the marginal likelihood. Under noise the interval is normal;
-        without, weights are learnt from the residuals of a few claims, and it is Student's t with the degrees of
-        freedom that follow from their uncertainty.
+        The variance is the inverse of the information in the marginal likelihood. Under noise, the interval is normal.
+        Without noise, weights are estimated from the residuals of a few claims, and the interval is Student's t, with
+        degrees of freedom that follow from the uncertainty of the weights.
         """
         check_level(level)
         tail = (1 + level) / 2
@@ -132,7 +133,7 @@ class NoiseAware(TruthDiscovery):
 
 
 class _AwareIteration(Iteration):
-    """Truths from what is believed of users, then beliefs from how far their claims lie from the truths."""
+    """Truths from the users' posteriors, then posteriors from how far the users' claims lie from the truths."""
 
     _swept: Sweep  # the last pass over the claims
 
@@ -144,11 +145,11 @@ class _AwareIteration(Iteration):
         typical = typical_variance(engine, given.deviations)
         self._rounded_to = 0.0 if law else rounding_step(engine)
         self._steps = StepEvidence(engine, self._rounded_to) if self._rounded_to and not self._opinions else None
-        # Where claims are rounded, whether users vote is decided at the end.
+        # If claims are rounded, it is decided at the end whether users vote.
         self._coincide = not (law or self._opinions or self._steps) and claims_coincide(engine)
         self._objects = ObjectScales(engine, typical, self._coincide) if law is None and not self._opinions else None
         noise = law.reading_noise() if law else None
-        if noise and self._opinions:  # a mean takes readings as they are: of the noise only the variance counts
+        if noise and self._opinions:  # a mean does not discount readings, so only the variance of the noise counts
             law, noise = Gaussian(math.sqrt(noise.variance)), None
         self._quality = Quality(law, 1.0 if self._objects else typical, int(engine.claims_per_user.max()))
         self._lookup = ReadingLookup(noise, typical) if noise else None
@@ -167,17 +168,18 @@ class _AwareIteration(Iteration):
         self._belief = self._quality.belief(np.full(engine.n_users, self._quality.scale), np.ones(engine.n_users))
         if self._warm:
             self._belief = self._belief.updated(self._warm.by_user, self._warm.common_users(engine.user_labels))
-        self._take_unit(self._objects.unit if self._objects else np.ones(engine.n_objects))
+        self._set_unit(self._objects.unit if self._objects else np.ones(engine.n_objects))
         # Later units of known objects include the crowd's bias; these come from the scatter of claims alone.
         self._scatter_unit = self._unit
         self._acceleration, self._priors = Acceleration(), Acceleration(_FARTHEST_PRIOR)
         self._independent = np.ones(engine.n_users)  # share of a user's errors that are not repetitions
         self._worth = 1.0  # how much a squared error says about its user, relative to normal errors
         self._done = self._updates = 0
-        self._rest: float | None = max(tol, _FIRST_REST)  # learn again once moves are below this; None: not known yet
+        # Estimate the prior again once moves are below this; None: not known yet.
+        self._rest: float | None = max(tol, _FIRST_REST)
 
     def _begin_with(self, earlier: State) -> tuple[int, ...]:
-        """Take over what an earlier fit of mostly the same crowd has learnt; returns when to learn again."""
+        """Take over the results of an earlier fit of mostly the same crowd; returns when to estimate them again."""
         self._tail = earlier.learnt["tail"] if self._learn_tail else 0.0
         self._quality.begin_with(np.array(earlier.learnt["prior"]))
         if self._objects:
@@ -185,7 +187,7 @@ class _AwareIteration(Iteration):
             self._objects.begin_with(earlier.by_object["log scale"], common)
         return _LEARNING_AGAIN if earlier.iteration > max(_LEARNING_AGAIN) else _LEARNING
 
-    def _take_unit(self, unit: Floats) -> None:
+    def _set_unit(self, unit: Floats) -> None:
         self._unit = unit
         # Rounded claims that agree may be off together, by up to half a step (W. F. Sheppard's correction, 1898).
         self._rounding = self._rounded_to**2 / 12 * unit**2 if self._steps else None
@@ -197,7 +199,7 @@ class _AwareIteration(Iteration):
         self._swept = swept = self._engine.sweep(self._step(known), quality, self._truths)
         self._truths = swept.truths
         squares, counts = (each * self._independent for each in self._residuals(swept))
-        if self._rest is None:  # the step right after learning
+        if self._rest is None:  # the step right after the prior was estimated
             self._rest = max(self._tol, min(_FIRST_REST, _CALM * swept.move))
         resting = self._done > self._last_update and swept.move <= self._rest
         if self._done in self._schedule or (resting and self._tol > 0):
@@ -229,7 +231,7 @@ class _AwareIteration(Iteration):
 
         Claims lie nearer to the estimated truths than to the real ones. Either the truths' variances are added back to
         the squares, or a claim counts as one error less its own share in the truth. The second is right even where a
-        single user decides about an object; under noise nobody can.
+        single user decides about an object, which nobody can under noise.
         """
         claims = self._engine.claims_per_user.astype(np.float64)
         if swept.doubts is None:
@@ -246,7 +248,7 @@ class _AwareIteration(Iteration):
         return swept.losses + (counts * _RESOLUTION + by_chance) * usual + self._rounding_of_users, counts
 
     def _learn(self, squares: Floats, counts: Floats) -> bool:
-        """Learn the crowd's prior, tails and units of objects; returns whether they still change."""
+        """Estimate the crowd's prior, tails and units of objects; returns whether they still change."""
         self._updates += 1
         kinds = self._done <= self._last_update and not self._coincide  # copied figures are right, or grossly wrong
         moved = self._quality.learn(squares, counts, kinds)
@@ -264,11 +266,11 @@ class _AwareIteration(Iteration):
                     self._independent = self._independent * self._worth
             self._tail = self._learn_tail(sample) if self._learn_tail else self._tail
             if self._objects and self._swept.misfit is not None:
-                self._take_unit(self._objects.learn(self._swept.misfit, objects, sample))
+                self._set_unit(self._objects.learn(self._swept.misfit, objects, sample))
         return moved
 
     def _extrapolate(self, squares: Floats, counts: Floats) -> tuple[Floats, Floats]:
-        """Go on from a point farther along the way: its truths are kept, its squares and counts returned."""
+        """Continue from a point farther along the way: keep its truths, and return its squares and counts."""
         counted = self._rejects and self._lookup is None  # counts stay those of the claims
         users = np.log(squares) if counted else np.concatenate((np.log(squares), np.log(counts)))
         ahead = self._acceleration.ahead(np.concatenate((self._truths / self._spreads, users)))
@@ -307,7 +309,7 @@ class _AwareIteration(Iteration):
 
 
 def _mostly_the_same(given: FitInput, kind: str) -> State | None:
-    """The earlier state, if it knows most of these objects and users: only then do its beliefs describe this crowd."""
+    """The earlier state, if it has most of these objects and users; otherwise it does not describe this crowd."""
     earlier, engine = given.earlier, given.engine
     if earlier is None or earlier.learnt.get("law") != kind or engine.n_claims < _FEWEST_CLAIMS:
         return None

@@ -1,4 +1,4 @@
-"""Scales of objects: a crowd errs by metres about one and by millimetres about another."""
+"""Scales of objects: a crowd may err by metres about one object and by millimetres about another."""
 
 import math
 
@@ -19,7 +19,7 @@ _LEAST_VARIANCE = 1e-150  # dividing by its square does not overflow
 
 
 class ObjectScales:
-    """Scales of objects, learnt where they differ by more than chance (empirical Bayes on their logarithms).
+    """Scales of objects, as far as they differ by more than chance (empirical Bayes on their logarithms).
 
     ``doubt`` is the variance of the logarithm of each scale. Chance is what claims of one scale would show: the
     logarithm of a mean of m squares with kurtosis κ has a variance of about (κ - 1)/m. Heavy tails alone make objects
@@ -29,13 +29,13 @@ class ObjectScales:
     doubt: Floats
 
     def __init__(self, engine: Engine, typical: float, coincide: bool) -> None:
-        # Where claims coincide, an object about which all agree is not an easy one: its scale is that of the others.
+        # If claims coincide, an object about which all agree is not an easy one; it has the scale of the others.
         self._least = math.inf if coincide else _SEVERAL
         self._claims = engine.claims_per_object
         objects, _, residuals = engine.sample(engine.medians(), _SAMPLE)
         robust = (engine.deviations() * NORMAL_DEVIATION) ** 2
         self._middle = math.log(typical)
-        # One claim more, of the typical scale: an object whose claims all agree has a small scale, not none.
+        # One extra claim of the typical scale is added: an object whose claims all agree has a small scale, not none.
         logs = np.log((self._claims * robust + typical) / (self._claims + 1))
         self._logs = self._shrunk(logs, objects, np.minimum(residuals**2 / typical, BOUND))
 
@@ -69,13 +69,13 @@ class ObjectScales:
         middle = float(np.average(logs, weights=weights))
         beyond = max(0.0, float(np.average((logs - middle) ** 2 - chance, weights=weights)))
         self.doubt = beyond * chance / (beyond + chance)
-        # The middle stays where it is: what all objects have in common belongs to the users.
+        # The middle does not move: what all objects have in common belongs to the users.
         return np.asarray(self._middle + (logs - middle) * beyond / (beyond + chance))
 
 
 def typical_variance(engine: Engine, spreads: Floats) -> float:
-    """Variance of claims about a typical object, untouched by gross errors where most claims are free of them."""
-    for found in (engine.deviations() * NORMAL_DEVIATION, spreads):
-        if (found > 0).any():
-            return max(float(np.median(found[found > 0]) ** 2), _LEAST_VARIANCE)
+    """Variance of claims about a typical object, unaffected by gross errors if most claims are free of them."""
+    for deviations in (engine.deviations() * NORMAL_DEVIATION, spreads):
+        if (deviations > 0).any():
+            return max(float(np.median(deviations[deviations > 0]) ** 2), _LEAST_VARIANCE)
     return 1.0

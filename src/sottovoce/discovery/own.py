@@ -1,6 +1,6 @@
 """Methods that other people wrote: from a file named on the command line, or from the entry point of a package.
 
-Either way their code is run, so this is for people at their own machine: the server never does it.
+Either way, their code is run, so this is only for people on their own machines; the server never does it.
 """
 
 import importlib.util
@@ -41,7 +41,7 @@ def register_file(text: str) -> str:
 
 
 def register_installed() -> None:
-    """Register the methods that installed packages offer; one that does not load is reported, not skipped."""
+    """Register the methods that installed packages offer; a method that does not load is an error, and not skipped."""
     for point in entry_points(group=ENTRY_POINTS):
         try:
             method = point.load()

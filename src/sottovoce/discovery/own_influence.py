@@ -1,9 +1,10 @@
-"""What users' claims do to their own weights: where errors are skewed, this pulls a weighted mean to one side.
+"""How claims influence their own weights: if errors are skewed, this pulls a weighted mean to one side.
 
-A user's weight follows from their errors, this claim's error included: a claim near the others counts more because it
-is near, one far off less. Symmetric errors cancel out; skewed ones do not, and a mean is then off to the same side
-about all objects. With weights from users' other claims it would not be, at the price of more random error. So such
-weights are tried, and what they change about all objects together is corrected, as far as it exceeds random error.
+A user's weight follows from the errors of all their claims, including the claim that is weighted: a claim near the
+others counts more because it is near, and a claim far off counts less. Symmetric errors cancel out. Skewed errors do
+not, and a mean is then off to the same side for all objects. Weights from users' other claims would avoid this, at the
+price of more random error. So such weights are tried, and the change that they make to all objects together is applied
+as a correction, as far as it exceeds random error.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-MOST_CLAIMS = 4000  # enough to learn one number
+MOST_CLAIMS = 4000  # enough to estimate one number
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,7 @@ class OwnInfluence:
 
     @classmethod
     def learn(cls, pulls: Floats) -> "OwnInfluence":
-        """Learn from ``pulls``: the changes of truths by single claims, times the number of claims about their
-        object.
-        """
+        """Estimate from ``pulls``: the changes of truths by single claims, times the object's number of claims."""
         if not len(pulls):
             return cls(0.0, 0.0, 0.0)
         mean, variance = float(pulls.mean()), float(pulls.var())
@@ -37,5 +36,5 @@ class OwnInfluence:
         return cls(kept * mean, kept**2 * of_the_mean, kept * variance)
 
     def corrected(self, truths: Floats, variance: Floats, claims: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Truths and their variances with the correction, and what remains uncertain of it."""
+        """Truths with the correction, and variances with its remaining uncertainty."""
         return truths + self.shift * np.sqrt(variance), variance * (1 + self.variance + self.own / claims)

@@ -1,12 +1,12 @@
 """Errors that users repeat: a long stride makes every hallway too short, and a strict rater is always strict.
 
-If the errors of a user correlate with ρ from object to object, N of them say as much as N/(1 + (N - 1)ρ) that do not
-(the design effect of L. Kish, Survey Sampling, 1965). Otherwise a few users who happen to share an offset would look
-accurate, with ever more certainty the more they claim, and would decide about everything.
+If a user's errors correlate with ρ from object to object, N of them say as much as N/(1 + (N - 1)ρ) independent ones
+(the design effect of L. Kish, Survey Sampling, 1965). Without this, a few users who happen to share an offset would
+look accurate, with more certainty the more claims they make, and would decide about everything.
 
 Whatever makes one user err in the same way about all objects may make all users do so: most people may believe that
-their strides are longer than they are. No claim shows an error that all users make, but their own offsets show how
-large it may be.
+their strides are longer than they are. No claim shows an error that all users make, but the users' own offsets show how
+large such an error may be.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from scipy.special import betainc
 
 Floats = NDArray[np.float64]
 
-_CLEAR = 2.0  # standard errors: a correlation below is taken for chance
+_CLEAR = 2.0  # standard errors: a smaller correlation is taken for chance
 _LARGEST_RATIO = 1e6
 _FAR = 3.0  # standard deviations beyond which an error counts as this many: it says nothing about offsets
 # Assumed variance of an offset that all users have in common, over that of their own offsets: a third of the deviation.
@@ -28,10 +28,10 @@ def repeated_share(users: NDArray[np.int32], errors: Floats, n_users: int) -> fl
 
     ``errors`` are of a sample of claims, in deviations of their users.
 
-    A user's offset has the variance ρ, and what differs from object to object 1 - ρ. So Student's t² of a user's N
-    errors, divided by 1 + Nρ/(1 - ρ), has its usual law, and ρ is the value for which it does. Each user says at most
-    as much as one whose mean error is a standard error off: a fifth of the users who are far off, always to the same
-    side, would otherwise speak for everybody.
+    A user's offset has the variance ρ, and the part of errors that differs from object to object has 1 - ρ. So
+    Student's t² of a user's N errors, divided by 1 + Nρ/(1 - ρ), has its usual law, and ρ is the value for which it
+    does. Each user counts at most as much as one whose mean error is a standard error off; otherwise a fifth of the
+    users who are far off, always to the same side, would speak for everybody.
     """
     claims = np.bincount(users, minlength=n_users)
     sums, squares = np.bincount(users, errors, n_users), np.bincount(users, errors**2, n_users)
@@ -39,12 +39,12 @@ def repeated_share(users: NDArray[np.int32], errors: Floats, n_users: int) -> fl
     n = claims[several]
     if not len(n):
         return 0.0
-    # The mean correlation shows whether it is more than chance,
+    # The mean correlation shows whether there is more than chance.
     mean = float(((sums**2 - squares)[several] / n).sum()) / float((n - 1).sum()) / float(np.mean(errors**2))
     chance = float((2 * (n - 1) / n).sum()) / float((n - 1).sum()) ** 2  # its variance, if there is no correlation
     if mean <= _CLEAR * chance**0.5:
         return 0.0
-    # and the capped t² how large it is.
+    # The capped t² shows how large the correlation is.
     along = np.minimum(sums[several] ** 2 / (n * squares[several]), 1.0)  # t²/(N - 1 + t²), a beta variable
     expected = 1 - betainc(0.5, (n - 1) / 2, 1 / n) + betainc(1.5, (n - 1) / 2, 1 / n)
 

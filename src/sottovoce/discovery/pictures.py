@@ -32,7 +32,7 @@ def require_matplotlib(what: str) -> None:
 
 
 def canvas(size: tuple[float, float], columns: int, width_ratios: tuple[float, ...] | None = None) -> tuple[Any, Any]:
-    """A figure without global state, and its panels."""
+    """A figure that is independent of matplotlib's global state, and its panels."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -91,15 +91,15 @@ def _draw_truths(axes: Any, estimates: Estimates, averages: Mapping[str, Floats]
             colour = _MARKS[name][2]
             axes.plot(places, average[order], ".", ms=2, color=colour, alpha=0.6, label=name, rasterized=True)
         if known:
-            # Small, and behind the line: a thousand outlines would hide what they are compared with.
+            # Small, and behind the line: a thousand outlines would hide the truths that they are compared with.
             axes.plot(where, known[1], ".", ms=3, color=BLACK, label="known truth", rasterized=True)
         axes.plot(places, truths, color=BLUE, lw=1.4, label="truth", zorder=4)
-        _leave_out_the_wildest(axes, truths, below, above)
+        _limit_axis(axes, truths, below, above)
         axes.set(xlabel="objects, sorted by their truth", ylabel="value", title=title)
 
 
-def _leave_out_the_wildest(axes: Any, truths: Floats, below: Floats, above: Floats) -> None:
-    """Limit the axis: one interval that is a thousand times as wide as the others must not flatten the rest."""
+def _limit_axis(axes: Any, truths: Floats, below: Floats, above: Floats) -> None:
+    """Limit the axis, so that one interval a thousand times as wide as the others does not flatten the rest."""
     low, high = np.quantile(truths - below, 0.01), np.quantile(truths + above, 0.99)
     low, high = min(low, truths.min()), max(high, truths.max())
     room = 0.05 * (high - low) or 1.0
@@ -107,7 +107,7 @@ def _leave_out_the_wildest(axes: Any, truths: Floats, below: Floats, above: Floa
 
 
 def _draw_chances(axes: Any, estimates: Estimates, shares: Floats | None) -> None:
-    """The chance of each truth, and the share of votes that the same answer has."""
+    """The chance of each truth, and the share of votes for the same answer."""
     fit = estimates.fit
     named = len(fit.truths_) <= _NAMED_OBJECTS
     order = natural_order(fit.objects_) if named else np.argsort(estimates.chance)
@@ -142,7 +142,7 @@ def _draw_weights(axes: Any, weights: Floats) -> None:
 
 
 def shortened(labels: Sequence[str], longest: int = _LONGEST_LABEL) -> list[str]:
-    """Labels short enough for an axis that are still different from each other.
+    """Labels that are short enough for an axis but still differ from each other.
 
     >>> shortened(["hall", "a very long name of hall 1", "a very long name of hall 2"], 12)
     ['hall', 'a ver…hall 1', 'a ver…hall 2']
@@ -159,7 +159,7 @@ def shortened(labels: Sequence[str], longest: int = _LONGEST_LABEL) -> list[str]
 
 
 def html_table(estimates: Estimates, rows: int = _ROWS_SHOWN) -> str:
-    """The first truths as a table of HTML."""
+    """The first truths as an HTML table."""
     fit = estimates.fit
     columns = [one for one in for_people(columns_in(Place.FRAME, estimates.schema)) if not one.is_nested]
     entries = {column.name: column.values(estimates) for column in columns}
@@ -179,7 +179,7 @@ def _cell(entry: Any) -> str:
 
 
 def notebook_html(fit: "TruthDiscovery") -> str:
-    """What a notebook shows of a fit: how it went, and the first truths."""
+    """A fit as a notebook shows it: whether it converged, how many iterations it took, and the first truths."""
     state = "converged" if fit.converged_ else "not converged"
     numbers = {"claim": int(fit.claims_.sum()), "user": len(fit.users_), "object": len(fit.objects_)}
     counts = ", ".join(counted(number, thing) for thing, number in numbers.items())

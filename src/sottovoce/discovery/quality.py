@@ -1,8 +1,8 @@
 """What a user's residuals say about their quality, when the noise law is known.
 
-User s errs with a variance v_s of their own, whose prior is learnt from the crowd (empirical Bayes). From d_s, the sum
-of their squared residuals with the truths' own uncertainty added back, and their number N_s follow the posterior of
-their total variance u = v + noise, hence their weight E[1/u].
+The errors of user s have their own variance v_s, whose prior is estimated from the crowd (empirical Bayes). The
+posterior of the user's total variance u = v + noise, and so the weight E[1/u], follows from d_s, the sum of their
+squared residuals with the truths' own uncertainty added back, and from the number N_s of these residuals.
 """
 
 import math
@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 
 _LEAST, _MOST = 1e-5, 1e4  # of users' variances, over the scale
 _SHARPEST_PRIOR = math.exp(4)  # its shape
-_MANY_CLAIMS = 1000  # of a user: more claims need no finer nodes
+_MANY_CLAIMS = 1000  # of a user: even more claims need no finer nodes
 _NO_GAIN = 1e-6  # in the logarithm of the likelihood: a gain this small is not worth another update
-_SAMPLED_USERS = 2000  # enough to learn a few numbers
+_SAMPLED_USERS = 2000  # enough to estimate a few numbers
 _ROWS = 128  # users at once: what they need stays in the processor's cache
 _FEW_USERS = 512  # for which computing the posteriors is as fast as a table
 _EVALUATED_USERS = 8000  # more than this are looked up in a table
@@ -34,10 +34,10 @@ class Belief:
 
     weight: Floats  # E[1/u]
     spread: Floats  # Var(1/u): how uncertain the weight is
-    learnt: Floats  # mean of the learnt variance: the user's own, and that of their noise where it was drawn once
+    learnt: Floats  # mean of the estimated variance: the user's own, plus that of their noise if it was drawn once
 
     def updated(self, earlier: dict[str, Floats], common: Common) -> "Belief":
-        """The same, with the earlier beliefs about those users who were there before."""
+        """The same, with the earlier posteriors of users who were there before."""
         here, there = common
         new = Belief(self.weight.copy(), self.spread.copy(), self.learnt.copy())
         for name, ours in vars(new).items():
@@ -46,12 +46,12 @@ class Belief:
 
 
 class Quality:
-    """Posterior of users' variances under one noise law, with a prior that is learnt."""
+    """Posterior of users' variances under one noise law, with an estimated prior."""
 
     def __init__(self, law: NoiseLaw | None, scale: float, most_claims: int = _MANY_CLAIMS) -> None:
-        """``scale`` is a usual variance, and ``most_claims`` are those of the busiest user."""
+        """``scale`` is a typical variance; ``most_claims`` is the number of claims of the busiest user."""
         self.scale = scale
-        # The nodes are of the learnt variance: the user's own and, where it was drawn once, that of their noise.
+        # The nodes are of the estimated variance: the user's own plus, if it was drawn once, that of their noise.
         drawn_once = law is not None and law.drawn_rate is not None
         self._learnt = scale * _nodes(_MANY_CLAIMS if drawn_once else min(most_claims, _MANY_CLAIMS))
         self._total = self._learnt + (law.constant_variance if law else 0.0)
@@ -62,7 +62,7 @@ class Quality:
         self._crowd = VariancePrior(self._learnt, scale, drawn, plausible)
         self._weight_of_squares = 0.5  # that of normal readings
         self._table: _Table | None = None
-        self._believe(np.array([math.log(scale), 0.0]))
+        self._set_prior(np.array([math.log(scale), 0.0]))
 
     @property
     def mean(self) -> float:
@@ -70,27 +70,27 @@ class Quality:
         return self._crowd.mean(self.prior)
 
     def begin_with(self, prior: Floats) -> None:
-        """Use this prior as the first guess when learning begins."""
-        self._believe(self._crowd.within_bounds(prior))
+        """Use this prior as the first guess."""
+        self._set_prior(self._crowd.within_bounds(prior))
 
     def learn(self, squares: Floats, counts: Floats, kinds: bool = True) -> bool:
         """Fit the prior to the crowd; returns whether that made it more likely.
 
-        ``kinds`` says whether it may turn out that users are of one kind or of two; otherwise this stays as it is.
+        With ``kinds``, the prior may change between one kind of users and two; otherwise the number of kinds stays.
         """
         self._table = None
         every = max(1, len(squares) // _SAMPLED_USERS)
         logs = self._log_likelihood(squares[::every], counts[::every])
         likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
-        found = (self._crowd.learn if kinds else self._crowd.search)(likelihood, self.prior)
-        gained = len(found) != len(self.prior)
-        gained = gained or self._crowd.gain(likelihood, self.prior, found) > _NO_GAIN
+        prior = (self._crowd.learn if kinds else self._crowd.search)(likelihood, self.prior)
+        gained = len(prior) != len(self.prior)
+        gained = gained or self._crowd.gain(likelihood, self.prior, prior) > _NO_GAIN
         if gained:
-            self._believe(found)
+            self._set_prior(prior)
         return gained
 
     def freeze(self, squares: Floats, counts: Floats) -> None:
-        """End learning: from now on, posteriors of many users are looked up in a table that is made here, once."""
+        """Fix the prior: from now on, posteriors of many users are looked up in a table that is made here, once."""
         if len(squares) > _FEW_USERS:
             self._table = _Table.around(self, squares, counts)
 
@@ -102,7 +102,7 @@ class Quality:
             return self.evaluate(squares, counts)
         return _Table.around(self, squares, counts).belief(squares, counts)
 
-    def _believe(self, prior: Floats) -> None:
+    def _set_prior(self, prior: Floats) -> None:
         self.prior = prior
         self._log_weights = np.log(self._crowd.mass(prior))
         if self._reading_noise:
@@ -132,7 +132,7 @@ def _nodes(claims: int) -> Floats:
     """Evenly spaced logarithms, close enough that sums over a user's posterior are integrals.
 
     The posterior is as sharp as a gamma distribution whose shape is the prior's and half the number of claims. If a is
-    this shape, a sum over steps of 1/√a is off by e^(-2π²), some 3e-9, and a little more where the two disagree.
+    this shape, a sum over steps of 1/√a is off by e^(-2π²), about 3e-9, and a little more if prior and claims disagree.
     """
     wide = math.log(_MOST / _LEAST)
     return np.exp(
@@ -141,7 +141,7 @@ def _nodes(claims: int) -> Floats:
 
 
 def _drawn_chances(nodes: Floats, rate: float) -> Floats:
-    """Mass at each node of the sum of a variance near another node and one drawn from Exp(rate)."""
+    """Mass at each node of the sum of a variance near another node and a variance drawn from Exp(rate)."""
     edges = np.sqrt(nodes[1:] * nodes[:-1])
     low, high = np.concatenate(([0.0], edges)), np.concatenate((edges, [nodes[-1]]))
     # The density at u of noise on top of a variance spread evenly over a cell: the integral of rate·exp(-rate·(u - v))
@@ -165,8 +165,8 @@ class _Table:
         rows = np.linspace(seen.min() - 1, seen.max() + 1, _TABLE[0])
         columns = np.linspace(math.log(counts.min()), math.log(counts.max()) + 1e-9, _TABLE[1])
         many = np.exp(np.tile(columns, len(rows)))
-        found = quality.evaluate(np.exp(np.repeat(rows, len(columns))) * many, many)
-        entries = (np.log(found.weight), np.log(found.spread + 1e-300), np.log(found.learnt))
+        belief = quality.evaluate(np.exp(np.repeat(rows, len(columns))) * many, many)
+        entries = (np.log(belief.weight), np.log(belief.spread + 1e-300), np.log(belief.learnt))
         return cls(rows, columns, tuple(entry.reshape(_TABLE) for entry in entries))
 
     def belief(self, squares: Floats, counts: Floats) -> Belief:
@@ -176,13 +176,13 @@ class _Table:
         corner = row * len(self.counts) + column
         places = corner, corner + 1, corner + len(self.counts), corner + len(self.counts) + 1
         shares = 1 - down - right + both, right - both, down - both, both
-        found = []
+        interpolated = []
         for cells in self.entries:
             between = np.zeros(len(squares))
             for place, share in zip(places, shares, strict=True):
                 between += cells.take(place) * share
-            found.append(np.exp(between))
-        return Belief(*found)
+            interpolated.append(np.exp(between))
+        return Belief(*interpolated)
 
 
 def _places(nodes: Floats, values: Floats) -> tuple[NDArray[np.intp], Floats]:

@@ -1,4 +1,4 @@
-"""Weights of readings under noise that is drawn afresh for each: by distance from the truth, and by user."""
+"""Weights of readings whose noise is drawn afresh for each: by distance from the truth, and by user."""
 
 import math
 
@@ -11,17 +11,17 @@ from sottovoce.privacy.laws import ReadingNoise
 Floats = NDArray[np.float64]
 
 _GROSS = 0.01  # share of gross errors allowed for
-_LEAST_INLIER = 1e-12  # probability: even where all claims are gross errors, the variance of a truth is finite
+_LEAST_INLIER = 1e-12  # probability: even if all claims are gross errors, the variance of a truth is finite
 _ROWS, _COLUMNS = 40, 600
 
 
 class ReadingLookup:
-    """Weights and information of readings that are weighed one by one, by users' own variance."""
+    """Weights and information of readings that are weighed one by one, by the variance of their users' errors."""
 
     def __init__(self, noise: ReadingNoise, typical: float) -> None:
         # Without any error of the user's own, the peak of Laplace noise is a kink, and iterations would not settle.
         least = max(1e-5 * typical, (0.05 * noise.scale) ** 2)
-        most = max(1e4 * typical, noise.scale**2)  # the second where claims agree better than such noise allows
+        most = max(1e4 * typical, noise.scale**2)  # the second if claims agree better than such noise allows
         self._logs = np.linspace(math.log(least), math.log(most), _ROWS)
         widest = 25 * noise.scale + 6 * math.sqrt(typical)
         sizes = np.linspace(0, widest, _COLUMNS)
@@ -29,7 +29,7 @@ class ReadingLookup:
         pulls, inliers, information = [], [], []
         for variance in np.exp(self._logs):
             score, density = noise.score_and_density(sizes, variance)
-            # Gross errors: Cauchy, three times as wide as what is expected.
+            # Gross errors: Cauchy, three times as wide as the expected errors.
             gamma = 3 * math.sqrt(variance + noise.variance)
             gross = _GROSS * gamma / math.pi / (gamma**2 + sizes**2)
             total = (1 - _GROSS) * density + gross
@@ -52,7 +52,7 @@ class ReadingLookup:
 def _fisher_information(variance: float, noise: ReadingNoise) -> float:
     """Information of one reading about the truth: the mean of the squared score.
 
-    Summed as far as the law reaches, which for a user who errs much is farther than the lookup.
+    The sum reaches as far as the law does, which is farther than the lookup if the user's errors are large.
     """
     sizes = np.linspace(0, 25 * noise.scale + 8 * math.sqrt(variance), 2000)
     score, density = noise.score_and_density(sizes, variance)

@@ -1,7 +1,7 @@
 """All methods. The command line, servers, pages, figures and the reference offer what is registered here.
 
 Each method is one file, imported and listed here. Other code registers methods within the process by calling
-`register`: a file or a manifest can only name a method, never load code.
+`register`. A file or a manifest can only name a method, never load code.
 """
 
 import re
@@ -51,7 +51,7 @@ def method_named(name: str) -> type[TruthDiscovery]:
 
 
 def methods_for(kind: Kind, one_list: bool = True) -> dict[str, type[TruthDiscovery]]:
-    """The methods that take claims of a kind, by name.
+    """The methods that work with claims of a kind, by name.
 
     Without ``one_list``, choices have different options for different objects, or claims name several of them.
     """
@@ -87,7 +87,7 @@ def describe_method(name: str) -> str:
     return line[0].upper() + line[1:]
 
 
-DEFAULT = NoiseAware.name  # the method of results where nobody has chosen one
+DEFAULT = NoiseAware.name  # used for results if nobody has chosen a method
 
 for _method in (
     NoiseAware,

@@ -1,4 +1,4 @@
-"""A fit with the plain averages beside it, mean and median or majority, and all compared with known truths."""
+"""A fit with the plain averages beside it (mean and median, or majority), and their errors against known truths."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,18 +27,18 @@ from sottovoce.errors import BadRow, MissingColumn
 from sottovoce.progress import Progress
 
 _MANY = 0.1  # share of the truths that another target would change
-_OBJECTS_AT_ONCE = 100_000  # written
+_OBJECTS_AT_ONCE = 100_000  # in one part of a file
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Estimates):
-    """What people see of a fit to claims of any kind."""
+    """A fit to claims of any kind, as it is shown to people."""
 
     claims_per_user: Any
 
     @property
     def effective_users(self) -> float:
-        """(Σw)²/Σw² over all users: as if this many had equal weights."""
+        """(Σw)²/Σw² over all users: the equivalent number of equally weighted users."""
         if not self.fit.weights_.any():  # all users count equally
             return float(len(self.fit.weights_))
         weights = self.fit.weights_ / self.fit.weights_.max()
@@ -46,12 +46,12 @@ class Outcome(Estimates):
 
     @property
     def reason(self) -> str | None:
-        """Why the truths differ from the plain averages, where they do."""
+        """Why the truths differ from the plain averages, if they do."""
         return None
 
     @property
     def aim(self) -> str | None:
-        """What was taken as the truth, where that matters."""
+        """What was taken as the truth, if that matters."""
         return None
 
     @cached_property
@@ -74,7 +74,7 @@ class Outcome(Estimates):
         raise NotImplementedError
 
     def apart(self, truths: NDArray[Any]) -> Floats:
-        """For each object, how far other truths are from these; for answers, 1 where they differ."""
+        """For each object, how far another truth is from this one; for answers, 1 if they differ."""
         raise NotImplementedError
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Outcome(Estimates):
         return self._scores(*self.known(path, object=object, value=value))
 
     def scores_against(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        """The same for truths by the text of their object's label."""
+        """The same for a mapping from the text of objects' labels to their truths."""
         return self._scores(*self._matched(known, "the truths"))
 
     def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def discovered(
     start: State | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> "Result | ChoiceResult":
-    """Fit a method, and what is shown beside it, over one engine."""
+    """Fit a method, and compute what is shown beside it, on one engine."""
     engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
     fit = method.fit(engine, start=start, known=known, progress=progress, checkpoint=checkpoint)
     kind = ChoiceResult if engine.kind == "choice" else Result
@@ -151,7 +151,7 @@ def discovered(
 
 @dataclass(frozen=True, kw_only=True)
 class Result(Outcome):
-    """What people see of a fit to numbers: always with the plain averages beside it."""
+    """A fit to numbers as it is shown to people, always with the plain averages beside it."""
 
     means: Floats
     medians: Floats
@@ -169,10 +169,10 @@ class Result(Outcome):
         start: State | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> "Result":
-        """Fit a method to numbers, and the averages beside it, over one engine."""
-        found = discovered(method, claims, level, progress=progress, start=start, checkpoint=checkpoint)
-        assert isinstance(found, cls), "claims that may be choices go to `discovered`"
-        return found
+        """Fit a method to numbers, and compute the averages beside it, on one engine."""
+        result = discovered(method, claims, level, progress=progress, start=start, checkpoint=checkpoint)
+        assert isinstance(result, cls), "claims that may be choices go to `discovered`"
+        return result
 
     @classmethod
     def beside(cls, fit: TruthDiscovery, engine: Engine, level: float) -> "Result":
@@ -200,7 +200,7 @@ class Result(Outcome):
 
     @cached_property
     def reason(self) -> str | None:
-        """Why the truths differ from the plain means, where a mean lies outside its truth's interval."""
+        """Why the truths differ from the plain means, if any mean lies outside its truth's interval."""
         truths, objects = self.fit.truths_, self.fit.objects_
         low, high = self.interval
         outside = ((self.means < low) | (self.means > high)) & (low < high)  # a known truth has no width
@@ -233,7 +233,7 @@ class Result(Outcome):
             return None
         low, high = self.interval
         other = self.by_user if target == "value" else self.medians
-        outside = ((other < low) | (other > high)) & (low < high)  # a known truth moves for no target
+        outside = ((other < low) | (other > high)) & (low < high)  # a known truth does not depend on the target
         if outside.mean() < _MANY:
             return None
         taken = "what a careful person would measure" if target == "value" else "the mean of all opinions"
@@ -257,7 +257,7 @@ class Result(Outcome):
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceResult(Outcome):
-    """What people see of a fit to choices: always with the majority beside it."""
+    """A fit to choices as it is shown to people, always with the majority beside it."""
 
     votes: Floats  # for each option of each object, how many chose it
     options: Answers
@@ -293,7 +293,7 @@ class ChoiceResult(Outcome):
 
     @cached_property
     def reason(self) -> str | None:
-        """Why the truths differ from the majority, where they do."""
+        """Why the truths differ from the majority, if they do."""
         differ = self.apart(self.majority) > 0
         differ[self.fit.known_places] = False
         if not differ.any():
@@ -329,7 +329,7 @@ def known_truths(
 ) -> dict[str, Any]:
     """Truths from a file, by the text of their object's label: numbers, or answers as text.
 
-    If there is no column of values, the column "truth" is read instead: results are written with it.
+    If there is no column of values, the column "truth" is read instead, because results are written with it.
     """
     try:
         table = read_file(path, (object,), value, skip_bad=False, kind=kind)
@@ -344,7 +344,7 @@ def known_truths(
 
 
 def known_among(path: str | Path, engine: Engine, *, object: str = "object", value: str = "value") -> dict[Any, Any]:
-    """Truths from a file by the label of their object, as a fit takes them; those without a claim are left out."""
+    """Truths from a file by the label of their object, as `fit` needs them; objects without claims are left out."""
     labels = engine.object_labels
     known = known_truths(path, engine.kind, object=object, value=value)
     return {labels[place]: truth for place, truth in _matched(known, labels, str(path))}
@@ -355,8 +355,8 @@ def _matched(known: Mapping[str, Any], labels: NDArray[Any], path: str) -> list[
     matched = [(n, known[label]) for n, label in enumerate(map(str, labels.tolist())) if label in known]
     if not matched:
         raise BadRow(
-            f"{path}: none of its objects is in the claims: labels must be the same in both; it has "
-            f"{next(iter(known))!r}, for example, and the claims {str(labels[0])!r}; correct one of them"
+            f"{path}: none of its objects is in the claims, but labels must be the same in both; it has "
+            f"{next(iter(known))!r}, for example, and the claims have {str(labels[0])!r}; correct one of them"
         )
     return matched
 

@@ -1,4 +1,4 @@
-"""How often each user is right, learnt from how often they agreed with the truths."""
+"""How often each user is right, estimated from how often they agreed with the truths."""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ _USUAL, _PULLS = np.array([0.0, math.log(4)]), np.array([0.25, 1.0])  # what it 
 _BOUNDS = np.array([-6.0, -1.0]), np.array([6.0, 6.0])
 _STARTS = np.array(list(itertools.product((-2.0, 0.0, 2.0), (0.0, 1.5, 3.0))))
 _NO_GAIN = 1e-4  # in the logarithm of the likelihood
-_MOST_USERS = 2048  # from whom the crowd's law is learnt
+_MOST_USERS = 2048  # from whom the crowd's law is estimated
 _USERS_AT_ONCE = 4096  # by one thread
 
 
@@ -55,17 +55,16 @@ class Group:
 
 
 class RightChance:
-    """Each user's chance of being right: a beta law for the crowd, learnt, and a posterior on nodes for each user.
+    """Each user's chance of being right: an estimated beta law for the crowd, and a posterior on nodes for each user.
 
-    Where objects have different numbers of options, a user is equally far between guessing and certainty for all of
-    them.
+    If objects have different numbers of options, a user is at the same point between guessing and certainty for all.
     """
 
     def __init__(self, groups: list[Group], counts: Floats) -> None:
         self.groups, self._counts = groups, counts
         self._main = int(np.argmax(counts.sum(axis=0)))
         self._guess = 1 / groups[self._main].options
-        above = (_NODES - self._guess) / (1 - self._guess)  # guessing
+        above = (_NODES - self._guess) / (1 - self._guess)  # share of the way from guessing to certainty
         self._right = [
             group.reported(np.clip(1 / group.options + above * (1 - 1 / group.options), _NODES[0], _NODES[-1]))
             for group in groups
@@ -74,20 +73,20 @@ class RightChance:
         self._numbers = _USUAL
         self._agreed, self._disagreed = np.full_like(counts, np.nan), counts
         self._moments = np.empty((len(counts), 1 + 3 * len(groups)))
-        self._changed = np.ones(len(counts), bool)  # users whose moments have to be computed again
+        self._changed = np.ones(len(counts), bool)  # users whose moments must be computed again
 
     @property
     def prior(self) -> list[float]:
         """The two numbers of the crowd's law."""
         return [float(number) for number in self._numbers]
 
-    def take(self, agreed: Floats) -> None:
-        """How often users agreed with the truths, by group."""
+    def update(self, agreed: Floats) -> None:
+        """Set how often users agreed with the truths, by group."""
         self._changed |= (agreed != self._agreed).any(axis=1)
         self._agreed, self._disagreed = agreed, np.maximum(self._counts - agreed, 0.0)
 
     def learn(self) -> None:
-        """The crowd's law by maximum marginal likelihood, shrunk towards a typical one."""
+        """Estimate the crowd's law by maximum marginal likelihood, shrunk towards a typical one."""
         every = slice(None, None, -(-len(self._agreed) // _MOST_USERS))
         likely = likelihoods(self._agreed[every], self._disagreed[every], self._log_right, self._log_wrong)
         scale = len(self._agreed) / likely.shape[1]
@@ -98,7 +97,7 @@ class RightChance:
             curvature = np.array([[twice, mixed], [mixed, twice_other]])
             return float(_PULLS @ away**2) / 2 - log, _PULLS * away - (one, other), np.diag(_PULLS) - curvature
 
-        if self._numbers is _USUAL:  # nothing is learnt yet, and there may be several maxima
+        if self._numbers is _USUAL:  # nothing is estimated yet, and there may be several maxima
             logs = scale * np.array([evidence(self._law(start)[:1], likely)[0] for start in _STARTS])
             self._numbers = _STARTS[np.argmin(((_STARTS - _USUAL) ** 2 @ _PULLS) / 2 - logs)]
         self._numbers = least(cost, self._numbers, *_BOUNDS, _NO_GAIN)
@@ -115,14 +114,14 @@ class RightChance:
         return np.asarray(moments[:, 1 + 3 * self._main] / moments[:, 0])
 
     def weights(self) -> Floats:
-        """What users' votes weigh, in the main group."""
+        """The weights of users' votes, in the main group."""
         return self.groups[self._main].weight(self.mean())
 
     def votes(self) -> tuple[Floats, Floats]:
-        """Users × groups: what a vote weighs if its own claim is wrong, and how much that changes if it is right.
+        """Users × groups: the weight of a vote if its own claim is wrong, and how much that changes if it is right.
 
-        A claim must not support itself: if it is right, its user has one agreement fewer, otherwise one disagreement
-        fewer.
+        A claim must not support itself: if it is right, its user is judged with one agreement fewer, otherwise with one
+        disagreement fewer.
         """
         moments = self._expected()
         weights, slopes = [], []
@@ -135,9 +134,9 @@ class RightChance:
         return np.stack(weights, axis=1), np.stack(slopes, axis=1)
 
     def _expected(self) -> Floats:
-        """For each user, sums over the nodes: of the posterior, and by group of it times r, 1/r and r/(1-r).
+        """For each user, sums over the nodes: of the posterior p and, by group, of p·r, p/r and p·r/(1-r).
 
-        They are recomputed only for users about whom something has changed.
+        They are recomputed only for users for whom something has changed.
         """
         changed = np.flatnonzero(self._changed)
         if len(changed):
@@ -149,9 +148,9 @@ class RightChance:
 
             def some(first: int) -> None:
                 users = changed[first : first + _USERS_AT_ONCE]
-                found = np.empty((len(users), len(columns)))
-                moments(self._agreed[users], self._disagreed[users], *logs, factors, found)
-                self._moments[users] = found
+                sums = np.empty((len(users), len(columns)))
+                moments(self._agreed[users], self._disagreed[users], *logs, factors, sums)
+                self._moments[users] = sums
 
             deque(in_threads(some, range(0, len(changed), _USERS_AT_ONCE), usual_threads()), 0)
             self._changed[:] = False

@@ -1,7 +1,7 @@
-"""Rounding makes accurate users agree with each other, and be wrong together.
+"""Rounding makes accurate users agree with each other, and err together.
 
-Whoever reads 12.4 m and reports whole metres is 0.4 m off, and so is every other accurate user: between them they show
-no scatter. With errors of deviation σ before rounding to multiples of h, the error in common has a deviation of at most
+A user who reads 12.4 m and reports whole metres is 0.4 m off, and so is every other accurate user: their claims show no
+scatter. With errors of deviation σ before rounding to multiples of h, the error in common has a deviation of at most
 h/√12 · exp(-2π²σ²/h²), for a truth that lies anywhere between two multiples: the first term of the Fourier series of
 the sawtooth is damped by that much, the others by more.
 """
@@ -16,9 +16,9 @@ from sottovoce.engines import Engine
 Floats = NDArray[np.float64]
 
 _SAMPLE = 20_000
-_FEWEST = 3  # equal differences between claims, to see a step in them
+_FEWEST = 3  # equal differences between claims that are needed to see a step
 _OFTEN = 0.1  # share of the differences that are one step
-_STRAY = 0.1  # share of neighbours whose difference is no multiple of it: some users do not round
+_STRAY = 0.1  # share of neighbours whose difference may not be a multiple of the step: some users do not round
 _EQUAL, _NEAR = 1e-6, 1e-3  # differences count as equal: relative to each other; as shares of a step
 _FEW = 2  # steps: the largest usual difference between neighbours
 
@@ -26,8 +26,8 @@ _FEW = 2  # steps: the largest usual difference between neighbours
 def rounding_step(engine: Engine) -> float:
     """The step of which claims are multiples, up to a common offset; 0 if there is none, or one too small to matter.
 
-    It is the most frequent difference between neighbouring claims about the same object. Where most of them differ by
-    more than a step or two, their errors are larger, or the figures are exact and some are wrong.
+    It is the most frequent difference between neighbouring claims about the same object. If most neighbours differ by
+    more than a step or two, errors are larger than steps, or the figures are exact and some are wrong.
     """
     objects, _, values = engine.sample(np.zeros(engine.n_objects), _SAMPLE)
     order = np.lexsort((values, objects))

@@ -5,10 +5,10 @@ A truth is where the pulls ψ of its claims cancel out. Its variance is Σψ²/(
 not show the difference, but all claims together do: if users are of two kinds, for example, and the prior has one, the
 weights that follow from it are less certain than they seem.
 
-The pulls also show how a truth and other averages of the same claims vary together. Where errors have lighter tails
-than normal ones, or all users are equally accurate, weights only follow chance, and the plain mean varies less. Where
-the law of errors has a sharp peak, as the double exponential one, the median does: each claim pulls it by 1/(2f) to its
-side, with the density f of errors at zero.
+The pulls also show how a truth and other averages of the same claims vary together. If errors have lighter tails than
+normal ones, or all users are equally accurate, weights only follow chance, and the plain mean varies less. If the law
+of errors has a sharp peak, like the double exponential one, the median varies less: each claim pulls it to its side by
+1/(2f), where f is the density of errors at zero.
 """
 
 import math
@@ -24,7 +24,7 @@ _CLEAR = 2.0  # standard errors by which another average varies less, before it 
 _DOUBT = 0.5  # standard errors by which a variance is too large, before it becomes smaller
 _LEAST, _MOST = 0.7, 3.0  # times the model's variance
 _LEAST_CURVATURE = 0.2  # of the sum of weights
-_NEAR, _FEWEST_NEAR = 0.2, 10  # deviations from the truth, and claims within them, to see a density
+_NEAR, _FEWEST_NEAR = 0.2, 10  # deviations from the truth, and claims within them that are needed for a density
 # A median varies more than in the limit of many claims: its variance is larger by this over the square root of their
 # number, if errors are double exponential.
 _OF_FEW = 0.8
@@ -34,20 +34,20 @@ _OF_FEW = 0.8
 class Pulls:
     """What the pulls of claims say about truths."""
 
-    factor: float = 1.0  # what variances of truths have to be multiplied by
+    factor: float = 1.0  # by which variances of truths must be multiplied
     mean_share: float = 0.0  # of the plain mean in the combination with the least variance, if clearly above 0
-    median_share: float = 0.0  # of the weighted median, where that is better than the mean
+    median_share: float = 0.0  # of the weighted median, if that is better than the mean
 
     @classmethod
     def of(
         cls, residuals: Floats, weights: Floats, spreads: Floats, followed: Floats, tail: float, shares: Floats,
         assumed: float, medians: bool,
     ) -> "Pulls":  # fmt: skip
-        """From a sample of claims.
+        """Estimate from a sample of claims.
 
         ``residuals`` are in the unit in which their users' ``weights`` are inverse variances. ``spreads`` are the
-        variances of the weights, and ``followed`` the part of these by which weights follow the claims themselves: less
-        where errors are repetitions. ``shares`` are the shares that a typical claim has in its truth, and ``assumed``
+        variances of the weights, and ``followed`` is the part of them by which weights follow the claims themselves:
+        less if errors are repetitions. ``shares`` are the shares that a typical claim has in its truth, and ``assumed``
         is the truths' variance times their sums of weights. ``medians`` says whether to consider weighted medians.
         """
         if len(residuals) < SEVERAL:
@@ -77,7 +77,7 @@ class Pulls:
 
 
 def _pulls_of_median(errors: Floats, weights: Floats, shares: Floats) -> Floats | None:
-    """What each claim adds to the weighted median; None where too few are near to see their density."""
+    """What each claim adds to the weighted median; None if too few claims are near it to estimate their density."""
     near = int((np.abs(errors) * np.sqrt(weights) < _NEAR).sum())
     if near < _FEWEST_NEAR:
         return None

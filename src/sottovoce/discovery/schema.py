@@ -1,6 +1,6 @@
-"""The columns of a result. Each is described once, here; frames, files, the API and the pages follow from that.
+"""The columns of a result. Each is described only here; frames, files, the API and the pages follow from this.
 
-So a new column is one more entry of `NUMBERS` or, where claims are choices, of `CHOICES`.
+So a new column is one more entry of `NUMBERS` or, for choices, of `CHOICES`.
 """
 
 from collections.abc import Callable
@@ -34,17 +34,17 @@ class Place(Flag):
 
 @dataclass(frozen=True)
 class Column:
-    """One figure about each object."""
+    """One figure or answer for each object."""
 
     name: str
     type: pa.DataType
     description: str
-    values: Callable[[Any], Any]  # of `Estimates`; of a `Result` where the column is not in frames
+    values: Callable[[Any], Any]  # from `Estimates`, or from a `Result` if the column is not in frames
     appears: Place = Place.EVERYWHERE
     heading: str = ""  # in tables for people; by default the name
-    measured: bool = False  # in the unit of the claims, so that the width of the interval decides how many digits
+    measured: bool = False  # in the unit of the claims, so the width of the interval decides how many digits are shown
     iterated: bool = False  # depends slightly on where the iteration started
-    decimals: int | None = None  # as a campaign publishes it
+    decimals: int | None = None  # that a campaign publishes
     unknown: Any = None  # published while there are too few claims
 
     @property
@@ -72,7 +72,7 @@ def _schema(*columns: Column) -> Schema:
 _BESIDE = Place.COMMAND | Place.API | Place.PAGE
 NUMBERS = _schema(
     Column(
-        "truth", pa.float64(), "the estimate by the method", lambda result: result.fit.truths_,
+        "truth", pa.float64(), "the method's estimate", lambda result: result.fit.truths_,
         measured=True, iterated=True,
     ),
     Column(
@@ -85,7 +85,7 @@ NUMBERS = _schema(
     ),
     Column("claims", pa.int64(), "number of claims", lambda result: result.fit.claims_, unknown=0),
     Column(
-        "effective_users", pa.float64(), "as if this many users had equal weights",
+        "effective_users", pa.float64(), "equivalent number of equally weighted users",
         lambda result: result.fit.effective_users_, Place.FRAME | Place.COMMAND | Place.API,
         heading="effective", iterated=True, decimals=1,
     ),
@@ -100,7 +100,7 @@ NUMBERS = _schema(
 CHOICES = _schema(
     Column("truth", pa.string(), "the most probable answer", lambda result: result.fit.truths_, iterated=True),
     Column(
-        "chance", pa.float64(), "the probability that it is the truth", lambda result: result.chance,
+        "chance", pa.float64(), "the probability that this answer is right", lambda result: result.chance,
         iterated=True, decimals=3,
     ),
     Column(
@@ -113,7 +113,7 @@ CHOICES = _schema(
     ),
     Column("claims", pa.int64(), "number of claims", lambda result: result.fit.claims_, unknown=0),
     Column(
-        "effective_users", pa.float64(), "as if this many users had equal weights",
+        "effective_users", pa.float64(), "equivalent number of equally weighted users",
         lambda result: result.fit.effective_users_, Place.FRAME | Place.COMMAND | Place.API,
         heading="effective", iterated=True, decimals=1,
     ),
@@ -131,7 +131,7 @@ def columns_in(place: Place, schema: Schema = NUMBERS) -> list[Column]:
 
 
 def for_people(columns: list[Column]) -> list[Column]:
-    """The columns in the order of tables for people: what is measured comes before what is counted."""
+    """The columns in the order of tables for people: measured values come before counts."""
     return sorted(columns, key=lambda column: not column.measured)
 
 
@@ -148,7 +148,7 @@ class Estimates:
 
     @cached_property
     def chance(self) -> Floats:
-        """The chance of each truth, as people see it."""
+        """The chance of each truth, as shown to people."""
         return self.fit.shown_chances()[0]
 
     @cached_property
@@ -157,10 +157,10 @@ class Estimates:
 
     @cached_property
     def chances(self) -> NDArray[Any]:
-        """For each object its answers and their chances."""
-        found = np.empty(len(self.fit.truths_), object)
-        found[:] = self.fit.chances_by_answer()
-        return found
+        """For each object, its answers and their chances."""
+        chances = np.empty(len(self.fit.truths_), object)
+        chances[:] = self.fit.chances_by_answer()
+        return chances
 
     @property
     def schema(self) -> Schema:
@@ -185,7 +185,7 @@ class Estimates:
 
 
 def _arrow(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
-    """A column of a table: labels have the type that they have, figures that of the schema."""
+    """A column of a table: answers and figures have the type of their values, mappings that of the schema."""
     if pa.types.is_string(kind):
         return label_column(values)
     if pa.types.is_map(kind):

@@ -1,4 +1,4 @@
-"""How much an answer supports another one: given by the user, or by how similar two texts are."""
+"""How much an answer supports another one, by a function that the caller gives, or by how similar their texts are."""
 
 from collections.abc import Callable
 from difflib import SequenceMatcher
@@ -44,8 +44,8 @@ class Support:
         pairs = int((cells * (cells - 1)).sum())
         if pairs > _MOST_PAIRS:
             raise BadParameter(
-                f"{pairs:,} pairs of answers to the same object: similarity compares at most {_MOST_PAIRS:,}; "
-                "leave it out"
+                f"similarity: there are {pairs:,} pairs of answers about the same object, but at most {_MOST_PAIRS:,} "
+                "can be compared; leave it out"
             )
         labels, ids = to_numpy(answers.labels).tolist(), answers.cell_labels.tolist()
         known: dict[tuple[int, int], float] = {}
@@ -64,7 +64,7 @@ class Support:
                         place += 1
 
     def added(self, scores: Floats) -> Floats:
-        """For each option the sum of the scores of the others, times how much they speak for it."""
+        """For each option, the sum of the other options' scores, each times how much it supports this option."""
         weighted: Floats = np.bincount(self._to, scores[self._from] * self._value, minlength=self._cells).astype(
             np.float64
         )

@@ -18,7 +18,7 @@ from sottovoce.claims.writing import arrow_file, room_on_disk, whole_file
 from sottovoce.errors import UnreadableFile
 
 Floats = NDArray[np.float64]
-Common = tuple[NDArray[np.intp], NDArray[np.intp]]  # positions of what two fits have in common, in each
+Common = tuple[NDArray[np.intp], NDArray[np.intp]]  # positions of common labels, in each of two fits
 
 _FORMAT = b"sottovoce.checkpoint"
 # Runs shorter than this write nothing until they are done.
@@ -27,7 +27,7 @@ _SECONDS_BETWEEN = 1.0
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Arrays by object and by user, with their labels, and whatever else a method has learnt."""
+    """Arrays by object and by user, with their labels, and whatever else a method has estimated."""
 
     method: str
     objects: NDArray[Any]
@@ -57,13 +57,13 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def take(self, state: State) -> None:
-        """Take the state after an iteration, and write it unless that was done less than a second ago."""
+        """Keep the state after an iteration, and write it unless one was written less than a second ago."""
         self._state = state
         if time.monotonic() - self._written >= _SECONDS_BETWEEN:
             self.write()
 
     def write(self) -> None:
-        """Write the newest state, unless it is already written."""
+        """Write the newest state, unless it has been written already."""
         state, self._state = self._state, None
         if state is None:
             return
@@ -76,8 +76,8 @@ class Checkpoint:
             name: pa.LargeListArray.from_arrays(pa.array([0, len(entry)], pa.int64()), entry)
             for name, entry in arrays.items()
         }
-        said = {"method": state.method, "iteration": state.iteration, "learnt": state.learnt}
-        batch = pa.record_batch(cells).replace_schema_metadata({_FORMAT: json.dumps(said)})
+        metadata = {"method": state.method, "iteration": state.iteration, "learnt": state.learnt}
+        batch = pa.record_batch(cells).replace_schema_metadata({_FORMAT: json.dumps(metadata)})
         with room_on_disk(self.path), whole_file(self.path) as temporary:
             temporary.write_bytes(arrow_file(batch))
         self._written, self.iteration = time.monotonic(), state.iteration
@@ -91,7 +91,7 @@ class Checkpoint:
         try:
             with pa.memory_map(str(self.path)) as mapped:
                 batch = pa.ipc.open_file(mapped).get_batch(0)
-                said = json.loads((batch.schema.metadata or {})[_FORMAT])
+                metadata = json.loads((batch.schema.metadata or {})[_FORMAT])
                 arrays = {name: to_numpy(batch.column(name)[0].values).copy() for name in batch.schema.names}
         except (pa.ArrowInvalid, KeyError, ValueError, OSError) as error:
             raise UnreadableFile(
@@ -103,5 +103,5 @@ class Checkpoint:
             kind, _, what = name.partition(" ")
             kinds[kind][what] = entry
         return State(
-            said["method"], *labels, kinds["object"], kinds["user"], said["learnt"], said["iteration"]
-        )  # fmt: skip
+            metadata["method"], *labels, kinds["object"], kinds["user"], metadata["learnt"], metadata["iteration"]
+        )

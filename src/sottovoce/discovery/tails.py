@@ -1,4 +1,4 @@
-"""How heavy the tails of errors are: Student's t, its degrees of freedom learnt."""
+"""How heavy the tails of errors are: Student's t with estimated degrees of freedom."""
 
 import math
 
@@ -13,16 +13,16 @@ FIRST_TAIL = 0.25  # before anything is known, far readings count little
 _TAILS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.8)  # 1/degrees of freedom
 _WHOLE_TAILS = np.geomspace(0.01, 1.0, 9)
 _USUAL_TAIL = 0.1
-_ROUNDING = 1e-9  # smaller squares are those of claims at the truth
+_ROUNDING = 1e-9  # smaller squares belong to claims at the truth
 _MOST = 4000  # squares in the sample
 
 
 def learn_tail(squares: Floats) -> float:
-    """The tail under which standardised residuals are most likely, each with its own best scale."""
+    """The tail under which standardised residuals are most likely, each tail with its best scale."""
     squares = squares[(squares > 0) & (squares < DOUBT)]
     if len(squares) < 50:
         return 0.1
-    best, found = -math.inf, 0.0
+    best, likeliest = -math.inf, 0.0
     for tail in _TAILS:
         scale = float(np.median(squares)) / 0.455
         for _ in range(20):
@@ -37,14 +37,14 @@ def learn_tail(squares: Floats) -> float:
             )  # fmt: skip
         fit = len(squares) * (fit - math.log(scale) / 2)
         if fit > best + 2:  # a heavier tail must be clearly more likely
-            best, found = fit, tail
-    return found
+            best, likeliest = fit, tail
+    return likeliest
 
 
 def learn_whole_tail(squares: Floats) -> float:
-    """The same where far readings are not rejected: the tail has to explain all of them, so it is never quite normal.
+    """The same if far readings are not rejected: the tail must explain all of them, so it is never quite normal.
 
-    It varies continuously with the squares, and is pulled towards a typical tail where there are few of them.
+    It varies continuously with the squares, and is pulled towards a typical tail if there are few of them.
     """
     squares = squares[squares > _ROUNDING]
     squares = squares[:: max(1, len(squares) // _MOST)]

@@ -1,6 +1,6 @@
-"""What the truth of an object is: the value that a careful person would measure, or the crowd's average opinion.
+"""Two kinds of truth: the value that a careful person would measure, or the crowd's average opinion.
 
-Where nobody says which, the claims do: measurements that differ are errors, ratings that differ are opinions.
+If nobody says which is meant, the claims decide: measurements that differ are errors, ratings that differ are opinions.
 """
 
 from typing import Literal, get_args

@@ -10,7 +10,7 @@ from sottovoce.discovery.similarity import Similarity, Support, check_similarity
 from sottovoce.errors import BadParameter
 
 _MOST_TRUST = 1 - 1e-12  # a user who is trusted without any doubt would have infinite weight
-_SCALE = 100.0  # 1 - cosine falls much faster than chances move: it stops at 10⁻⁵ where chances stop at 10⁻³
+_SCALE = 100.0  # 1 - cosine falls much faster than chances move: the fit stops at 10⁻⁵, where chances stop at 10⁻³
 
 
 class TruthFinder(TruthDiscovery):
@@ -18,7 +18,7 @@ class TruthFinder(TruthDiscovery):
 
     τ = -ln(1 - t),  σ = Σ τ,  σ* = σ + ρ Σ σ' · implication(answer', answer),  s = 1 / (1 + exp(-γσ*)),  t = mean s
 
-    Starts at trust .9; stops when the users' trust keeps its direction (1 - cosine below 10⁻⁵). One pass over the
+    Starts at trust 0.9; stops when the users' trust keeps its direction (1 - cosine below 10⁻⁵). One pass over the
     claims for the votes and one for the trust. Chances are the confidences s, divided by their sum for the object.
     X. Yin, J. Han, P. S. Yu, KDD 2007, doi:10.1145/1281192.1281309
 
@@ -27,7 +27,7 @@ class TruthFinder(TruthDiscovery):
     trust
         Trustworthiness of all users before the first iteration.
     dampening
-        γ: dampens confidence, since users have errors in common.
+        γ: dampens confidence, because users have errors in common.
     influence
         ρ: how much similar answers support each other.
     similarity
@@ -44,7 +44,7 @@ class TruthFinder(TruthDiscovery):
 
     name = "truthfinder"
     title = "TruthFinder"
-    words = "people count as much as their answers are trusted, and answers as much as those who give them."
+    words = "people count as much as their answers are trusted, and answers as much as the people who give them."
     kinds = ("choice",)
     takes_known = True
 
@@ -65,7 +65,7 @@ class TruthFinder(TruthDiscovery):
         self.similarity = similarity
 
     def weigh(self, losses: UserLosses) -> Floats:
-        """Trustworthiness scores, where losses are doubts about a user's answers."""
+        """Trustworthiness scores, from losses that are doubts about a user's answers."""
         return np.asarray(-np.log1p(-np.clip(1 - losses.mean, 0, _MOST_TRUST)))
 
     def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:

@@ -1,9 +1,9 @@
-"""How variances are distributed over a crowd: a gamma distribution, or two where users are of two kinds.
+"""How variances are distributed over a crowd: a gamma distribution, or two if users are of two kinds.
 
-A gamma distribution has two numbers, the logarithms of its mean and of its shape. It describes crowds in which most
-users are about as accurate as most others. If half of them measure and the others guess, it has to be so wide that
-users with few claims learn little from it; two distributions and the share of the first say much more. They need clear
-evidence: three numbers more fit every crowd a little better.
+A gamma distribution has two parameters, the logarithms of its mean and of its shape. It describes crowds in which most
+users are about as accurate as most others. If half of the users measure and the others guess, it must be so wide that
+it says little about users with few claims; two distributions and the share of the first say much more. They need clear
+evidence, because three more parameters fit every crowd a little better.
 """
 
 import math
@@ -17,22 +17,22 @@ from sottovoce.discovery.newton import least
 Floats = NDArray[np.float64]
 
 _LEAST_LOG_CHANCE = -600.0  # keeps every user possible under every prior
-# Log of mean over scale, log of shape; of a second kind the same, and the log odds of the first.
+# Log of mean over scale, log of shape; the same of a second kind, and the log odds of the first kind.
 _LEAST, _MOST = np.array([-11.0, -2.5, -11.0, -2.5, -4.0]), np.array([9.0, 4.0, 9.0, 4.0, 4.0])
 _IS_MEAN = np.array([1, 0, 1, 0, 0])
-_SEARCHED = 1e-9  # in the logarithm of the likelihood: until no more than this can be gained
-_CLEAR = 10.0  # the same, from which on users are of two kinds
+_SEARCHED = 1e-9  # in the logarithm of the likelihood: a search ends when no more than this can be gained
+_CLEAR = 10.0  # the same: if two kinds gain more than this, users are of two kinds
 _FEWEST_USERS = 4
-_FIRST_SHAPE = 2.0  # of each kind, where the search for two begins
+_FIRST_SHAPE = 2.0  # of each kind, when the search for two begins
 
 
 class VariancePrior:
     """Priors at given nodes, and the most likely one."""
 
     def __init__(self, nodes: Floats, scale: float, drawn: Floats | None, plausible: float) -> None:
-        """``nodes`` are variances; the mass at them is spread by ``drawn``, where noise was drawn once.
+        """``nodes`` are variances; the mass at them is spread by ``drawn`` if noise was drawn once.
 
-        ``scale`` is a usual variance, ``plausible`` the logarithm of the largest plausible mean.
+        ``scale`` is a typical variance, ``plausible`` the logarithm of the largest plausible mean.
         """
         self._nodes, self._drawn, self._plausible = nodes, drawn, plausible
         self._low, self._high = (bounds + math.log(scale) * _IS_MEAN for bounds in (_LEAST, _MOST))
@@ -70,12 +70,12 @@ class VariancePrior:
         return self._misfit(likelihood, before)[0] - self._misfit(likelihood, after)[0]
 
     def search(self, likelihood: Floats, start: Floats) -> Floats:
-        """The most likely prior with as many numbers as the one where the search begins."""
+        """The most likely prior with as many parameters as ``start``, where the search begins."""
         low, high = self._low[: len(start)], self._high[: len(start)]
         return least(lambda prior: self._misfit(likelihood, prior), start, low, high, _SEARCHED)
 
     def _two_kinds(self, likelihood: Floats, one: Floats) -> Floats:
-        """A first prior of two kinds: users divided by their posteriors under one, where both parts differ most."""
+        """A first prior of two kinds: users, sorted by their posteriors, are divided where both parts differ most."""
         mass = self.mass(one)
         places = np.sort(likelihood @ (mass * np.log(self._nodes)) / (likelihood @ mass))
         sums, below = np.cumsum(places)[:-1], np.arange(1, len(places))
@@ -91,9 +91,9 @@ class VariancePrior:
         chances = likelihood @ weights
         share = (1 / chances) @ likelihood
         relative = np.stack([likelihood @ slope for slope in slopes]) / chances
-        # Where data say little: shapes are pulled towards 1, the exponential law of the paper, and all mean variances
-        # are equally likely, so that nobody is thought free of error because noise hides it. But means are limited by
-        # what claims and noise show, since two or three users cannot refute a larger one.
+        # If data say little: shapes are pulled towards 1, the exponential law of the paper, and all mean variances are
+        # equally likely, so that nobody counts as free of error because noise hides their errors. But means are limited
+        # by what claims and noise show, because two or three users cannot refute a larger mean.
         value, pull, hold = 0.0, np.zeros(len(prior)), np.zeros(len(prior))
         for place in range(0, len(prior) - 1, 2):
             beyond = prior[place] - self._plausible
@@ -129,7 +129,7 @@ class VariancePrior:
         if self._drawn is not None:
             mass = self._drawn @ mass + mass.sum() * math.exp(_LEAST_LOG_CHANCE)
             slopes, curves = slopes @ self._drawn.T, curves @ self._drawn.T
-        # Divided by their sum, of which the slope and the curvature are `first` and `second`.
+        # Divided by their sum, whose slope and curvature are `first` and `second`.
         total = mass.sum()
         mass, slopes, curves = mass / total, slopes / total, curves / total
         first, second = slopes.sum(axis=-1, keepdims=True), curves.sum(axis=-1, keepdims=True)

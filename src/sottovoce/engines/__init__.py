@@ -1,4 +1,4 @@
-"""Engines: where one pass over the claims runs."""
+"""Engines, which make the passes over the claims: in memory, over blocks on disk, or on a Spark cluster."""
 
 from sottovoce.engines.base import Engine, Lookup, Poll, Polled, Step, Sweep
 from sottovoce.engines.choosing import EngineChoice, choose_engine, engine_of

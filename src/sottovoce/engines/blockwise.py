@@ -1,9 +1,9 @@
-"""Engines over blocks of whole objects: every pass is one piece of work, done block by block, its sums added up.
+"""Engines over blocks of whole objects: every pass is one piece of work, which is done block by block.
 
-`Work` says what is to be done; `compute` does it for some blocks in a row. A subclass of `BlockwiseEngine` supplies
-`map`, which has `compute` run for each of the engine's runs of blocks, wherever that may be, and gives the parts in the
-order of the runs. Runs follow from the claims alone and sums are added in their order: so the bits of a result depend
-neither on the number of threads or machines nor on which of them is done first.
+`Work` describes what is to be done; `compute` does it for consecutive blocks. A subclass of `BlockwiseEngine` supplies
+`map`, which runs `compute` for each of the engine's runs of blocks, wherever that may be, and yields the parts in the
+order of the runs. Runs follow from the claims alone, and sums are added in their order. So the bits of a result depend
+neither on the number of threads or machines, nor on which of them finishes first.
 """
 
 import math
@@ -26,14 +26,14 @@ from sottovoce.engines.base import Floats, Poll, Polled, Rest, Step, Sweep
 from sottovoce.engines.operations import Arrays, Inputs, Operation
 from sottovoce.engines.votes import ROW
 
-# More runs than this would not keep more threads busy, and each has sums by user of its own to be added up.
+# More runs than this would not keep more threads busy, and each has its own sums by user that must be added up.
 RUNS = 32
 _SUMS_BYTES = 1 << 27
 
 
 @dataclass(eq=False, slots=True)
 class Work:
-    """One pass over the claims. All of it can be pickled: operations are functions of a module."""
+    """One pass over the claims. It can be pickled, because operations are functions of a module."""
 
     operation: Operation
     n_users: int
@@ -50,50 +50,50 @@ class Work:
 
     def arrays(self, first: int, last: int) -> dict[str, Any]:
         """The arrays of some objects."""
-        found: dict[str, Any] = {"by_object": tuple(array[first:last] for array in self.by_object)}
+        arrays: dict[str, Any] = {"by_object": tuple(array[first:last] for array in self.by_object)}
         if self.cells is not None:
-            found["cells"] = cells = self.cells[first : last + 1]
+            arrays["cells"] = cells = self.cells[first : last + 1]
             begin = self.cells[0]
-            found["by_cell"] = tuple(array[cells[0] - begin : cells[-1] - begin] for array in self.by_cell)
-        return found
+            arrays["by_cell"] = tuple(array[cells[0] - begin : cells[-1] - begin] for array in self.by_cell)
+        return arrays
 
 
 @dataclass(eq=False, slots=True)
 class PartialResult:
-    """What a run of blocks gives."""
+    """The result of a run of blocks."""
 
     arrays: Arrays
     sums: Floats  # one row per user
 
 
 def compute(blocks: Iterable[Block], work: Work, together: bool = False) -> PartialResult:
-    """Do the work for blocks in a row; its arrays by object begin with the first block's first object.
+    """Do the work for consecutive blocks; its arrays by object begin with the first block's first object.
 
-    If ``together``, what a claim needs of its user and what it adds to are neighbours, in one cache line: where claims
-    come in the order of objects, a sweep for means takes 8 % less time with 10³ users, 20 % with 10⁴.
+    If ``together``, a user's input and the sum to which a claim adds are neighbours in one cache line. If claims come
+    in the order of objects, a sweep for means then takes 8 % less time with 10³ users, and 20 % less with 10⁴.
     """
     per_user, sums = work.per_user, np.zeros((work.n_users, work.sums))
     if together and per_user is not None and per_user.shape == sums.shape == (work.n_users, 1):
         rows = np.hstack((per_user, sums))
         per_user, sums = rows[:, :1], rows[:, 1:]
-    found: list[Arrays] = []
+    results: list[Arrays] = []
     first = None
     for block in blocks:
         first = block.first_object if first is None else first
         mine = work.arrays(block.first_object - first, block.first_object - first + block.n_objects)
-        found.append(work.operation(block, Inputs(per_user=per_user, sums=sums, constants=work.constants, **mine)))
-    return PartialResult(joined(found), sums)
+        results.append(work.operation(block, Inputs(per_user=per_user, sums=sums, constants=work.constants, **mine)))
+    return PartialResult(joined(results), sums)
 
 
-def joined(found: list[Arrays]) -> Arrays:
-    """Arrays of objects in a row."""
-    return found[0] if len(found) == 1 else tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+def joined(parts: list[Arrays]) -> Arrays:
+    """Arrays of consecutive objects, joined."""
+    return parts[0] if len(parts) == 1 else tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
 class BlockwiseEngine(ABC):
-    """All that methods ask of an engine, over blocks of claims. Arrays by user and by object are in memory."""
+    """All that methods need of an engine, over blocks of claims. Arrays by user and by object are in memory."""
 
-    # Where blocks must first be put in the order of objects, one pass finds all summaries of objects.
+    # If blocks must first be put in the order of objects, one pass computes all summaries of objects.
     summaries_at_once = True
 
     def __init__(self, source: Claims | Pack, n_users: int, n_objects: int) -> None:
@@ -144,8 +144,8 @@ class BlockwiseEngine(ABC):
     def _summary(self, name: str) -> Floats:
         if name not in self._summaries:
             names = operations.SUMMARIES if self.summaries_at_once else (name,)
-            found, _ = self._pass(operations.summaries, constants=names)
-            self._summaries |= zip(names, found, strict=True)
+            summaries, _ = self._pass(operations.summaries, constants=names)
+            self._summaries |= zip(names, summaries, strict=True)
         return self._summaries[name]
 
     def deviations(self) -> Floats:
@@ -245,12 +245,12 @@ class BlockwiseEngine(ABC):
         cell_names, cell_arrays = _present(by_cell)
         tables = [table.reshape(self.n_users, -1) for table in votes]
         constants = self.answers.size, poll.mix, poll.softmax, poll.slopes is not None, (*named, *cell_names)
-        (found, slack, moves), gained = self._pass(
+        (chances, slack, moves), gained = self._pass(
             operations.poll, arrays, (np.hstack(tables),), constants, sums=tables[0].shape[1],
             by_cell=cell_arrays, cells=self.answers.offsets,
         )  # fmt: skip
         rest = Rest(slack, tuple(table.copy() for table in votes), poll.prior)
-        return Polled(found, before.agreed + np.stack(gained, axis=1), float(moves.max()), rest)
+        return Polled(chances, before.agreed + np.stack(gained, axis=1), float(moves.max()), rest)
 
     def confuse(
         self, rows: Floats, prior: Floats, before: Polled, known: NDArray[np.int64] | None = None, mix: float = 0.0,
@@ -258,19 +258,19 @@ class BlockwiseEngine(ABC):
     ) -> Polled:  # fmt: skip
         votes = (rows,) if corrected is None else (rows, corrected)
         named, arrays = _present({"known": known, "slack": self._slack(before, votes, prior)})
-        # A claim needs what its answer says of each truth: these numbers should be neighbours.
+        # A claim needs the numbers of its answer for all truths, so these should be neighbours.
         tables = [_swapped(table).reshape(-1, len(prior)) for table in votes]
         filling = np.zeros((len(tables[0]), max(0, ROW - len(prior) * len(tables))))
         per_user = np.hstack((*tables, filling)).reshape(self.n_users, -1)
-        (found, slack, moves), gained = self._pass(
+        (chances, slack, moves), gained = self._pass(
             operations.confuse, arrays, (per_user,), (prior, mix, corrected is not None, (*named, "old")),
             sums=rows.shape[1], by_cell=(before.chances,), cells=self.answers.offsets,
         )  # fmt: skip
         rest = Rest(slack, tuple(table.copy() for table in votes), prior)
-        return Polled(found, before.agreed + _swapped(np.stack(gained, axis=1)), float(moves.max()), rest)
+        return Polled(chances, before.agreed + _swapped(np.stack(gained, axis=1)), float(moves.max()), rest)
 
     def _slack(self, before: Polled, votes: Arrays, prior: Floats | None) -> Floats:
-        """What is left of each object's slack, if all votes on it have moved as far as the one that moved most."""
+        """What is left of each object's slack if all votes on it have moved as far as the vote that moved most."""
         rest = before.rest
         if rest is None:
             return np.zeros(self.n_objects)
@@ -293,25 +293,25 @@ class BlockwiseEngine(ABC):
         by_cell: Arrays = (),
         cells: NDArray[np.int64] | None = None,
     ) -> tuple[Arrays, Arrays]:
-        """Arrays of all blocks in a row, and sums by user of all blocks. ``by_user`` are columns, or one table."""
-        found: list[Arrays] = []
+        """The joined arrays of all blocks, and their total sums by user. ``by_user`` are columns, or one table."""
+        results: list[Arrays] = []
         total: Floats | None = None
         per_user = None
         if by_user:
             first = by_user[0] if by_user[0].ndim == 2 else by_user[0][:, None]
             per_user = first if len(by_user) == 1 else np.stack(by_user, axis=1)
         for part in self.map(Work(operation, self.n_users, by_object, per_user, constants, sums, by_cell, cells)):
-            found.append(part.arrays)
+            results.append(part.arrays)
             if total is None:
                 total = np.ascontiguousarray(part.sums.T)
             else:
                 total += part.sums.T
         assert total is not None, "there is at least one block"
-        return joined(found), tuple(total)
+        return joined(results), tuple(total)
 
 
 def _present(arrays: dict[str, NDArray[Any] | None]) -> tuple[tuple[str, ...], Arrays]:
-    """Names and arrays of those that exist."""
+    """The names and the arrays that are not None."""
     there = {name: array for name, array in arrays.items() if array is not None}
     return tuple(there), tuple(there.values())
 
@@ -342,6 +342,6 @@ class PackEngine(BlockwiseEngine):
         return [range(first, last) for first, last in pairwise(edges)]
 
     def objects_of(self, run: range) -> tuple[int, int]:
-        """Numbers of the first object of a run, and of the first one after it."""
+        """Numbers of the first object of a run, and of the first object after it."""
         first, last = self.pack.manifest.blocks[run[0]], self.pack.manifest.blocks[run[-1]]
         return first.first_object, last.first_object + last.objects

@@ -1,4 +1,4 @@
-"""Choosing an engine by the size of the claims and the free memory."""
+"""Choosing an engine, according to the size of the claims and the free memory."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +41,7 @@ def choose_engine(
     engine
         "auto" chooses memory if 60% of the free memory is enough for a pack, else disk. The others name an engine.
     spark_master
-        With "spark": its master, such as spark://host:7077; by default this machine. Close a Spark engine after use, or
+        For "spark", the master, such as spark://host:7077; by default this machine. Close a Spark engine after use, or
         use it in a ``with`` statement.
 
     Examples
@@ -59,7 +59,7 @@ def choose_engine(
     if isinstance(claims, Claims):
         if engine not in ("auto", "memory"):
             raise BadParameter(
-                f"engine={engine!r}: claims in memory can only be processed there; pack them first, and use the pack"
+                f"engine={engine!r}: claims in memory can only be processed in memory; pack them, and use the pack"
             )
         return EngineChoice(MemoryEngine(claims), "memory", "the claims are in memory already")
     reason = "as requested"
@@ -74,7 +74,7 @@ def choose_engine(
 
 
 def engine_of(claims: Claims | Pack | Engine) -> Engine:
-    """An engine as it is; for claims and packs, the one that `choose_engine` chooses."""
+    """The given engine; for claims and packs, the engine that `choose_engine` chooses."""
     if isinstance(claims, Claims | Pack):
         return choose_engine(claims).engine
     if not hasattr(claims, "sweep"):
@@ -96,7 +96,7 @@ def check_file_fits(path: str | Path) -> None:
 
 
 def free_memory() -> int | None:
-    """Bytes that this process may still use, by the system and its control group; None if neither gives a number."""
+    """Bytes that this process may still use, according to the system and its control group; None if neither says."""
     limits = []
     try:
         lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())

@@ -10,7 +10,7 @@ from sottovoce.engines.threads import in_threads, usual_threads
 class DiskEngine(PackEngine):
     """Passes over the blocks of a pack, each mapped into memory while it is processed and released afterwards.
 
-    Meanwhile the next block is read ahead. Memory holds arrays by user and by object, sums by user for each run of
+    Meanwhile, the next block is read ahead. Memory holds arrays by user and by object, sums by user for each run of
     blocks, and as many blocks as there are threads.
     """
 

@@ -1,17 +1,17 @@
-"""The inner loops, compiled by Numba and kept on disk.
+"""The inner loops, compiled by Numba and cached on disk.
 
-NumPy can do each of these sums with bincount, at 10 to 20 times the cost: it walks through memory once for every
-operation, where a kernel reads a claim, gets its object's truth and adds the loss to its user while all are in cache.
+NumPy can do each of these sums with bincount, at 10 to 20 times the cost: it goes through memory once for every
+operation, while a kernel reads a claim, gets its object's truth and adds the loss to its user while all are in cache.
 
 Every function takes the claims of a block object by object (offsets, users, values), arrays by object, arrays by user
 (``per_user``), and ``sums`` by user, to which it adds. All release the GIL, so that threads can share the work.
-Ids are turned into unsigned numbers, because Numba checks signed ones for Python's negative indexing at each access.
+Ids are converted to unsigned numbers, because Numba checks signed ones for Python's negative indexing at each access.
 """
 
 import numpy as np
 from numba import njit
 
-# Kernels take many arrays, and their types are Numba's to infer.
+# Kernels take many arrays, whose types Numba infers.
 # mypy: disable-error-code="no-untyped-def,assignment"
 
 
@@ -93,9 +93,9 @@ def score(offsets, users, values, center, unit, truths, absolute, sums):
 
 @njit(nogil=True, cache=True)
 def score_by_user(users, objects, values, scaling, truths, absolute, sums):
-    """The same where claims are sorted by user: all that a claim needs of its object is in one cache line.
+    """The same for claims sorted by user: all that a claim needs of its object is in one cache line.
 
-    ``scaling`` is the center and the unit of each object. If it is None, values are scaled already, and a claim needs
+    ``scaling`` is the center and the unit of each object. If it is None, values are already scaled, and a claim needs
     only its object's truth.
     """
     records = np.empty((len(truths) if scaling is not None else 0, 4))
@@ -132,7 +132,7 @@ def precision(offsets, users, values, truths, weights, effective, variance):
 
 @njit(nogil=True, cache=True)
 def weighted_squares(offsets, users, values, truths, factor, out):
-    """For each object the sum over its claims of the user's factor times the squared residual."""
+    """For each object, the sum over its claims of the user's factor times the squared residual."""
     for n in range(len(out)):
         total = 0.0
         for i in range(offsets[n], offsets[n + 1]):
@@ -142,7 +142,7 @@ def weighted_squares(offsets, users, values, truths, factor, out):
 
 @njit(nogil=True, cache=True)
 def object_sums(offsets, users, factor, out):
-    """For each object the sum over its claims of the user's factor."""
+    """For each object, the sum over its claims of the user's factor."""
     for n in range(len(out)):
         total = 0.0
         for i in range(offsets[n], offsets[n + 1]):
@@ -152,7 +152,7 @@ def object_sums(offsets, users, factor, out):
 
 @njit(nogil=True, cache=True)
 def effective_users(offsets, users, weights, out):
-    """For each object (Σw)²/Σw² over its claims; not a number where all weights are 0."""
+    """For each object, (Σw)²/Σw² over its claims; NaN if all weights are 0."""
     for n in range(len(out)):
         total = squares = 0.0
         for i in range(offsets[n], offsets[n + 1]):
@@ -164,7 +164,7 @@ def effective_users(offsets, users, weights, out):
 
 @njit(nogil=True, cache=True)
 def user_sums(offsets, users, factor, sums):
-    """For each user the sum over their claims of the object's factor."""
+    """For each user, the sum over their claims of the object's factor."""
     for n in range(len(factor)):
         for i in range(offsets[n], offsets[n + 1]):
             sums[np.uint64(users[i])] += factor[n]

@@ -11,23 +11,23 @@ from sottovoce.claims.blocks import ObjectBlock
 from sottovoce.engines.blockwise import RUNS, BlockwiseEngine, PartialResult, Work, compute
 from sottovoce.engines.threads import in_threads, usual_threads
 
-# While a table of users (weight and loss) fits in a core's own cache beside the claims, iterations in the order of
-# objects are fastest. Beyond, its scattered additions miss the cache, and blocks in the order of users are faster,
-# mostly where claims have weights of their own. Nanoseconds of a core per claim of an iteration of CRH and NoiseAware,
-# 10⁷ claims about 10⁵ objects, 2 MB of cache per core:
+# If a table of users (weight and loss) fits in a core's cache beside the claims, iterations in the order of objects are
+# fastest. If it does not, its scattered additions miss the cache, and blocks in the order of users are faster, above
+# all if claims have their own weights. Nanoseconds of one core per claim in an iteration of CRH and of NoiseAware, with
+# 10⁷ claims about 10⁵ objects and 2 MB of cache per core:
 #
 #   users              5·10⁴          10⁵         3·10⁵
 #   objects first     2.6, 6.2     3.8, 18      6.5, 21
 #   users first       3.6, 6.8     3.6, 7.1     3.8, 13
 _SCATTER_USERS = 1 << 16
-# A run has a table of users of its own, which one thread adds to the others: so it should have many more claims than
-# users; and it costs some ten microseconds of Python, which should be little beside its claims. But fewer runs than
-# cores would leave some of these idle.
+# A run has its own table of users, which one thread adds to the others, so it should have many more claims than users.
+# It also costs about ten microseconds of Python, which should be little compared with the time for its claims. But with
+# fewer runs than cores, some cores would be idle.
 _CLAIMS_PER_RUN = 1 << 17
 _CLAIMS_PER_USER = 8
 _LEAST_RUNS = 4
-# Blocks in the order of users: each claim should find its user near that of the claim before, and the block's objects
-# in the core's own cache.
+# For blocks in the order of users: each claim should find its user near that of the claim before, and the block's
+# objects in the core's cache.
 _LEAST_BLOCK, _LARGEST_BLOCK = 1 << 18, 1 << 21
 # Below this many claims, handing work to a thread costs more than it saves.
 _CLAIMS_PER_THREAD = 1 << 15
@@ -36,8 +36,8 @@ _CLAIMS_PER_THREAD = 1 << 15
 class MemoryEngine(BlockwiseEngine):
     """Passes over claims in memory.
 
-    ``threads`` defaults to SOTTOVOCE_THREADS or to the number of cores that this process may use; ``ages`` says how
-    many rounds of claims ago each object was last claimed.
+    ``threads`` defaults to SOTTOVOCE_THREADS, or else to the number of cores that this process may use; ``ages`` says
+    how many rounds of claims ago each object was last claimed.
     """
 
     summaries_at_once = False
@@ -58,14 +58,14 @@ class MemoryEngine(BlockwiseEngine):
 
 
 def _runs(claims: Claims, by_user: bool) -> list[tuple[ObjectBlock, ...]]:
-    """Blocks of whole objects that are computed one after the other into the same sums, of about equally many claims.
+    """Runs of about equally many claims: blocks of whole objects that are computed one by one into the same sums.
 
     They depend on the claims alone, never on the number of threads.
     """
     size = len(claims.values)
     fitting = size // (_CLAIMS_PER_USER * claims.n_users)
     runs = max(1, min(RUNS, size // _CLAIMS_PER_RUN, max(_LEAST_RUNS, fitting)))
-    runs = 1 << (runs.bit_length() - 1)  # so that 2 or 4 threads have equally much to do
+    runs = 1 << (runs.bit_length() - 1)  # so that 2 or 4 threads have the same amount to do
     each = 1
     if by_user:
         each = -(-size // (runs * min(max(2 * claims.n_users, _LEAST_BLOCK), _LARGEST_BLOCK)))

@@ -1,10 +1,10 @@
 """Operations on one block of claims.
 
 A sweep and a score go through the claims in the block's own order, by user or by object, with the same result to the
-last bit; everything else goes object by object.
+last bit; all other operations go object by object.
 
 Every operation is a function of this module, so that it can be sent to another process by name. It takes a block and
-its `Inputs`, and gives arrays, mostly with one entry per object.
+its `Inputs`, and returns arrays, mostly with one entry per object.
 """
 
 from collections.abc import Callable
@@ -34,13 +34,13 @@ class Inputs:
 
     @property
     def factor(self) -> Floats:
-        """The numbers per user, where there is one each: a plain array is faster than a table of one column."""
+        """The numbers per user, if there is one each: a plain array is faster than a table of one column."""
         assert self.per_user is not None
         return self.per_user[:, 0]
 
     @property
     def sum(self) -> Floats:
-        """The sums by user, where there is one each."""
+        """The sums by user, if there is one each."""
         return self.sums[:, 0]
 
 
@@ -142,63 +142,63 @@ def sample(block: Block, inputs: Inputs) -> Arrays:
 
 
 def tally(block: Block, inputs: Inputs) -> Arrays:
-    """Weights of those who chose each option."""
+    """For each option, the sum of the weights of the users who chose it."""
     (cells,), (scores,) = _cells(inputs, 1)
     votes.tally(*block.by_object, cells, inputs.per_user, scores)
     return (scores,)
 
 
 def agree(block: Block, inputs: Inputs) -> Arrays:
-    """Chances of what each user chose."""
+    """For each user, the sum of the chances of what they chose."""
     (cells,), (chances,) = _cells(inputs, 0)[0], inputs.by_cell
     votes.agree(*block.by_object, cells, chances, inputs.sums)
     return ()
 
 
 def agree_by_truth(block: Block, inputs: Inputs) -> Arrays:
-    """Chances of each truth, by what each user chose."""
+    """For each user, the sums of the chances of each truth, by what they chose."""
     (cells,), (chances,) = _cells(inputs, 0)[0], inputs.by_cell
     votes.agree_by_truth(*block.by_object, cells, chances, inputs.sums)
     return ()
 
 
 def poll(block: Block, inputs: Inputs) -> Arrays:
-    """Chances from votes, the slack of objects, how far chances moved, and how much more probably users are right."""
+    """Chances from votes, the slack of objects, and how far chances moved; adds to how often each user is right."""
     size, mix, softmax, has_slopes, names = inputs.constants
     arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
     old, unseen, (room,) = arrays["old"], arrays.get("unseen"), _new(block, 1)
-    found = np.empty(len(old) + (0 if unseen is None else block.n_objects))
+    scores = np.empty(len(old) + (0 if unseen is None else block.n_objects))
     filled = votes.count(
         *block.by_object, inputs.cells, size, arrays.get("groups"), arrays.get("prior"), unseen, arrays.get("known"),
-        old, softmax, inputs.per_user, inputs.per_user if has_slopes else None, arrays["slack"], room, found,
+        old, softmax, inputs.per_user, inputs.per_user if has_slopes else None, arrays["slack"], room, scores,
     )  # fmt: skip
     if softmax:
-        np.exp(found[:filled], out=found[:filled])
-    return _settle(block, inputs, arrays, mix, False, room, found)
+        np.exp(scores[:filled], out=scores[:filled])
+    return _settle(block, inputs, arrays, mix, False, room, scores)
 
 
 def confuse(block: Block, inputs: Inputs) -> Arrays:
-    """The same where users have habits."""
+    """The same for users with habits."""
     prior, mix, corrected, names = inputs.constants
     arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
     old, (room,) = arrays["old"], _new(block, 1)
-    found = np.empty(len(old))
+    scores = np.empty(len(old))
     filled = votes.count_rows(
         *block.by_object, inputs.cells, prior, arrays.get("known"), old, inputs.per_user, corrected, arrays["slack"],
-        room, found,
+        room, scores,
     )  # fmt: skip
-    np.exp(found[:filled], out=found[:filled])
-    return _settle(block, inputs, arrays, mix, True, room, found)
+    np.exp(scores[:filled], out=scores[:filled])
+    return _settle(block, inputs, arrays, mix, True, room, scores)
 
 
 def _settle(
     block: Block, inputs: Inputs, arrays: dict[str, NDArray[Any]], mix: float, by_truth: bool, room: Floats,
-    found: Floats,
+    scores: Floats,
 ) -> Arrays:  # fmt: skip
     _, (chances,) = _cells(inputs, 1)
     move = votes.settle(
         *block.by_object, inputs.cells, arrays.get("groups"), arrays.get("unseen"), arrays.get("known"), arrays["old"],
-        mix, by_truth, arrays["slack"], room, found, inputs.sums, chances,
+        mix, by_truth, arrays["slack"], room, scores, inputs.sums, chances,
     )  # fmt: skip
     return chances, room, np.array([move])
 

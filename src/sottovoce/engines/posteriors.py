@@ -1,7 +1,7 @@
 """Sums over users' posteriors on nodes, compiled: a table of users × nodes would not fit into the cache.
 
-Users are taken some at a time, and each loop goes over them, so that the processor computes several at once. The order
-of the additions for each user is fixed, and with it every bit of the result.
+Users are processed in groups, and the innermost loop goes over a group, so that the processor computes several users at
+once. The order of the additions for each user is fixed, and with it every bit of the result.
 """
 
 import math
@@ -11,10 +11,10 @@ from numba import njit
 
 # mypy: disable-error-code="no-untyped-def"
 
-_AT_ONCE = 64  # users whose sums stay in the core's own cache
+_AT_ONCE = 64  # users whose sums stay in the core's cache
 _LEAST_MASS = 1e-300
-_LEAST = -700.0  # logarithms below this are taken as this: the number is still normal, and far below rounding
-# ln 2 in two parts, the first of which times a whole number has no rounding
+_LEAST = -700.0  # smaller logarithms are replaced by this: the number is still normal, and far below rounding
+# ln 2 in two parts; a whole number times the first part needs no rounding
 _LN2_HIGH, _LN2_LOW, _LOG2_E = 0.693145751953125, 1.42860682030941723212e-6, 1 / math.log(2)
 _SERIES = tuple(1 / math.factorial(power) for power in range(11))
 
@@ -29,7 +29,7 @@ def moments(agreed, disagreed, log_right, log_wrong, factors, out):
     right, wrong, sums = np.zeros((groups, _AT_ONCE)), np.zeros((groups, _AT_ONCE)), np.empty((columns, _AT_ONCE))
     likely, largest = np.empty((nodes, _AT_ONCE)), np.empty(_AT_ONCE)
     for first in range(0, len(out), _AT_ONCE):
-        many = _take(agreed, disagreed, first, right, wrong)
+        many = _copy_counts(agreed, disagreed, first, right, wrong)
         _likelihoods(right, wrong, log_right, log_wrong, likely, largest)
         sums[:] = 0.0
         for node in range(nodes):
@@ -49,7 +49,7 @@ def likelihoods(agreed, disagreed, log_right, log_wrong):
     right, wrong = np.zeros((groups, _AT_ONCE)), np.zeros((groups, _AT_ONCE))
     likely, largest, out = np.empty((nodes, _AT_ONCE)), np.empty(_AT_ONCE), np.empty((nodes, len(agreed)))
     for first in range(0, len(agreed), _AT_ONCE):
-        many = _take(agreed, disagreed, first, right, wrong)
+        many = _copy_counts(agreed, disagreed, first, right, wrong)
         _likelihoods(right, wrong, log_right, log_wrong, likely, largest)
         out[:, first : first + many] = likely[:, :many]
     return out
@@ -57,10 +57,10 @@ def likelihoods(agreed, disagreed, log_right, log_wrong):
 
 @njit(nogil=True, cache=True)
 def crowd_law(rise, concentration, guess, log_nodes, log_others):
-    """A beta law on the nodes, and its derivatives: two first, and three second.
+    """A beta law on the nodes, with its two first and three second derivatives.
 
-    Its mean is at ``rise`` between guessing and certainty; it is differentiated by the log odds of that and by the
-    logarithm of its concentration.
+    Its mean lies at ``rise`` between guessing and certainty. The derivatives are with respect to the log odds of
+    ``rise`` and the logarithm of the concentration.
     """
     nodes, mean, largest = len(log_nodes), guess + (1 - guess) * rise, -np.inf
     out = np.empty((6, nodes))
@@ -97,31 +97,31 @@ def crowd_law(rise, concentration, guess, log_nodes, log_others):
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def evidence(laws, likely):
-    """Sums over users of the logarithm of Σ likelihood · law over the nodes, and of its derivatives, if they are given.
+    """Sums over users of the logarithm of Σ likelihood · law over the nodes and, if they are given, of its derivatives.
 
     The first row of ``laws`` is the law, the others are its derivatives, as in `crowd_law`.
     """
-    sums, found = np.zeros(6), np.zeros((len(laws), likely.shape[1]))
+    sums, masses = np.zeros(6), np.zeros((len(laws), likely.shape[1]))
     for node in range(len(likely)):
         for row in range(len(laws)):
             factor = laws[row, node]
             for user in range(likely.shape[1]):
-                found[row, user] += likely[node, user] * factor
+                masses[row, user] += likely[node, user] * factor
     for user in range(likely.shape[1]):
-        mass = max(found[0, user], _LEAST_MASS)
+        mass = max(masses[0, user], _LEAST_MASS)
         sums[0] += np.log(mass)
         if len(laws) > 1:
-            one, other = found[1, user] / mass, found[2, user] / mass
+            one, other = masses[1, user] / mass, masses[2, user] / mass
             sums[1] += one
             sums[2] += other
-            sums[3] += found[3, user] / mass - one * one
-            sums[4] += found[4, user] / mass - one * other
-            sums[5] += found[5, user] / mass - other * other
+            sums[3] += masses[3, user] / mass - one * one
+            sums[4] += masses[4, user] / mass - one * other
+            sums[5] += masses[5, user] / mass - other * other
     return sums
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _take(agreed, disagreed, first, right, wrong):
+def _copy_counts(agreed, disagreed, first, right, wrong):
     """Copy the counts of the next users, by group; returns how many there are."""
     many = min(_AT_ONCE, len(agreed) - first)
     for group in range(len(right)):
@@ -132,7 +132,7 @@ def _take(agreed, disagreed, first, right, wrong):
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
 def _likelihoods(right, wrong, log_right, log_wrong, likely, largest):
-    """Nodes × users; the largest of each user is 1."""
+    """Likelihoods, nodes × users; the largest of each user is 1."""
     largest[:] = -np.inf
     for node in range(len(likely)):
         for group in range(len(right)):

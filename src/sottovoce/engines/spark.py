@@ -1,9 +1,9 @@
-"""The Spark engine: one task per block, on any cluster whose machines see the folder of the pack.
+"""The Spark engine: one task per block, on any cluster whose machines can read the folder of the pack.
 
-Workers map blocks into memory themselves. Only arrays by user and by object go through Spark: a pass broadcasts those
-by user and sends those by object with the task of their block; the result of a block comes back as its `PartialResult`.
-A task has no side effects, and parts are added up in the order of their blocks. So a task that is run again or twice,
-or a worker that is lost, does not change a single bit of the result.
+Workers map blocks into memory themselves. Only arrays by user and by object go through Spark: a pass broadcasts the
+arrays by user and sends the arrays by object with the task of their block; the result of a block comes back as a
+`PartialResult`. A task has no side effects, and parts are added up in the order of their blocks. So a task that is run
+again, or a worker that is lost, does not change a single bit of the result.
 """
 
 import gc
@@ -22,7 +22,7 @@ from sottovoce.errors import BadParameter, ClusterError, SottovoceError, Unreada
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
 
-# Parts are added up on the cluster, this many at a time, until the sums of the remaining ones fit into the driver.
+# Parts are added up on the cluster, this many at a time, until the sums of the remaining parts fit into the driver.
 _PARTS_AT_ONCE = 8
 _DRIVER_BYTES = 1 << 26
 # Spark moves a task's result in one piece, whose length is a signed 32-bit number; no pass has more than two sums.
@@ -30,7 +30,7 @@ _PIECE_BYTES = 1 << 31
 _MOST_SUMS = 2
 
 Source = tuple[str, str, int]  # folder, pack id, round
-# A worker returns an error as a result: if raised, the task would be retried, and the error buried in Java's stack.
+# A worker returns an error as a result: if it were raised, the task would be retried, and Java's stack would hide it.
 Outcome = PartialResult | SottovoceError
 Numbered = tuple[int, Outcome]
 
@@ -39,8 +39,8 @@ class SparkEngine(PackEngine):
     """Passes over the blocks of a pack on a Spark cluster.
 
     ``master`` is any that Spark accepts: ``local[4]``, ``spark://host:7077``, ``yarn``, … A session is started at the
-    first pass and stopped by `close`, or at the end of a ``with`` block; one that the process already has is used and
-    left running.
+    first pass and stopped by `close`, or at the end of a ``with`` block. If the process already has a session, it is
+    used and left running.
     """
 
     def __init__(self, pack: Pack, master: str = "local[*]") -> None:
@@ -48,7 +48,7 @@ class SparkEngine(PackEngine):
         if 8 * _MOST_SUMS * self.n_users >= _PIECE_BYTES:
             raise BadParameter(
                 f"{self.n_users:,} users: the Spark engine moves the sums of all users in one piece of at most 2 GiB, "
-                f"which is enough for {_PIECE_BYTES // (8 * _MOST_SUMS):,}; use the disk engine"
+                f"which is enough for {_PIECE_BYTES // (8 * _MOST_SUMS):,} users; use the disk engine"
             )
         self.master = master
         self._own: SparkContext | None = None
@@ -60,7 +60,7 @@ class SparkEngine(PackEngine):
         self.close()
 
     def close(self) -> None:
-        """Stop the session, if it is the engine's own."""
+        """Stop the session, if this engine started it."""
         if self._own is not None:
             spark_session.stop(self._own)
             self._own = None
@@ -157,34 +157,34 @@ def _of_block(shared: "Broadcast[tuple[Source, Work]]", task: tuple[int, dict[st
 
 @lru_cache(maxsize=1)
 def _opened(folder: str, name: str, round: int) -> Pack:
-    """A worker keeps its pack from task to task, so that it checks each block once, not in each pass."""
+    """The pack, which a worker keeps from task to task, so that it checks each block once, not in each pass."""
     if not is_pack(folder):
         raise UnreadableFile(
-            f"{folder}: the worker {socket.gethostname()} does not see this pack: workers read the blocks themselves; "
-            "put it on storage that all machines mount at the same path"
+            f"{folder}: the worker {socket.gethostname()} cannot find this pack, but workers read the blocks "
+            "themselves; put it on storage that all machines mount at the same path"
         )
     pack = Pack(folder)
     if (pack.manifest.pack, pack.manifest.round) != (name, round):
         raise UnreadableFile(
-            f"{folder}: the worker {socket.gethostname()} sees pack {pack.manifest.pack}, round {pack.manifest.round}, "
-            f"not {name}, round {round}: a pack must not change during a run; open it again"
+            f"{folder}: the worker {socket.gethostname()} finds pack {pack.manifest.pack}, round "
+            f"{pack.manifest.round}, not {name}, round {round}; a pack must not change during a run: open it again"
         )
     return pack
 
 
 @cache
 def _settle(operation: Operation) -> None:
-    """Exclude all loaded code from garbage collection, after an operation's first block.
+    """Exclude all loaded code from garbage collection after an operation's first block.
 
-    PySpark collects garbage after each task. Going through everything that the compiler has loaded would take longer
-    than the task.
+    PySpark collects garbage after each task, and going through everything that the compiler has loaded would take
+    longer than the task.
     """
     gc.collect()
     gc.freeze()
 
 
 def _was_interrupted(error: BaseException) -> bool:
-    """Whether an error followed from a Ctrl-C, after which there is no connection to Java left for tidying up."""
+    """Whether an error followed from a Ctrl-C, after which there is no connection to Java any more."""
     while error.__context__ is not None:
         error = error.__context__
         if isinstance(error, KeyboardInterrupt):
@@ -196,7 +196,7 @@ def _explained(error: Exception) -> ClusterError:
     message = spark_session.reason(error)
     if "No module named 'sottovoce'" in message:
         return ClusterError(
-            f"{message}: workers run the kernels themselves; install sottovoce on every machine, in the Python that "
+            f"{message}: workers run the kernels themselves; install sottovoce on every machine, for the Python that "
             "PYSPARK_PYTHON names"
         )
     return ClusterError(

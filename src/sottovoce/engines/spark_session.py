@@ -1,4 +1,4 @@
-"""A Spark session: an existing or a new one, without Spark's log output, and with errors that say what to do."""
+"""A Spark session, existing or new, without Spark's log output, and with errors that say what to do."""
 
 import logging
 import os
@@ -58,14 +58,14 @@ def start(master: str, heap: int) -> "SparkContext":
 
     if master.startswith(_STANDALONE):
         _reach(master)
-    # Executors must run the Python that pickled their tasks; where its path differs there, the variable gives it.
+    # Executors must run the Python that pickled their tasks; if its path differs there, the variable gives the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf().setMaster(master).setAppName("sottovoce").setAll([
         ("spark.ui.showConsoleProgress", "false"),
-        ("spark.task.maxDirectResultSize", "64m"),  # larger ones take a detour through the block store
-        ("spark.driver.maxResultSize", "0"),  # the engine keeps results within its memory itself
+        ("spark.task.maxDirectResultSize", "64m"),  # larger results take a detour through the block store
+        ("spark.driver.maxResultSize", "0"),  # no limit: the engine itself keeps results within memory
         ("spark.rpc.message.maxSize", "1024"),  # MB: a task carries the arrays of its block's objects
-        # Between Java and its Pythons: on a TCP connection a small task waits 20 ms for an acknowledgement.
+        # Between Java and its Pythons: on a TCP connection, a small task waits 20 ms for an acknowledgement.
         ("spark.python.unix.domain.socket.enabled", str(hasattr(socket, "AF_UNIX")).lower()),
     ])  # fmt: skip
     if heap > 1 << 30:  # Spark's own default
@@ -80,9 +80,9 @@ def start(master: str, heap: int) -> "SparkContext":
         ])  # fmt: skip
     for name in _PY4J_LOGS_TO:
         logging.getLogger(name).addFilter(_not_of_py4j)
-    with tempfile.TemporaryFile() as talk:
+    with tempfile.TemporaryFile() as output:
         if SparkContext._gateway is None:
-            _start_java(conf, talk)
+            _start_java(conf, output)
         try:
             with warnings.catch_warnings():
                 # PySpark warns if pandas is newer than it expects; nothing here uses pandas.
@@ -106,7 +106,7 @@ def stop(context: "SparkContext") -> None:
     for name in _PY4J_LOGS_TO:
         logging.getLogger(name).removeFilter(_not_of_py4j)
     gateway = SparkContext._gateway
-    if gateway is not None and gateway.proc is not None:  # there is none where Spark has started this Python
+    if gateway is not None and gateway.proc is not None:  # there is none if Spark has started this Python
         SparkContext._gateway = SparkContext._jvm = None
         gateway.shutdown()
         gateway.proc.stdin.close()
@@ -129,7 +129,7 @@ def reason(error: BaseException) -> str:
     return unindented[-1] if unindented else first.strip()
 
 
-def _start_java(conf: "SparkConf", talk: IO[bytes]) -> None:
+def _start_java(conf: "SparkConf", output: IO[bytes]) -> None:
     from pyspark import SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
@@ -139,26 +139,26 @@ def _start_java(conf: "SparkConf", talk: IO[bytes]) -> None:
     if java is None:
         where = "there is no java on the PATH" if home is None else f"JAVA_HOME={home} has no bin/java"
         raise MissingExtra(
-            f"the Spark engine: {where}: Spark runs on Java 17 or newer; install it (on Debian and Ubuntu: "
+            f"the Spark engine: {where}, but Spark needs Java 17 or newer; install it (on Debian and Ubuntu: "
             "apt install openjdk-17-jre-headless), or set JAVA_HOME"
         )
     try:
-        gateway = launch_gateway(conf, {"stdout": talk, "stderr": talk})  # type: ignore[no-untyped-call]
+        gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
     except PySparkRuntimeError as error:
-        talk.seek(0)
-        lines = talk.read().decode(errors="replace").splitlines()
+        output.seek(0)
+        lines = output.read().decode(errors="replace").splitlines()
         first_line = next(
             (line for line in lines if line and not line.startswith(("WARNING", "Picked up"))), "without a message"
         )
         raise ClusterError(
-            f"{java}: Spark's Java process exited before it was ready ({first_line}): Spark needs Java 17 or newer, "
-            "with enough memory; install it, or free some memory"
+            f"{java}: Spark's Java process exited before it was ready ({first_line}); Spark needs Java 17 or newer and "
+            "enough memory: install it, or free some memory"
         ) from error
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 
 
 def _reach(master: str) -> None:
-    """Try to connect: Spark itself would retry for a minute and then stop without a reason."""
+    """Try to connect, because Spark itself would retry for a minute and then stop without giving a reason."""
     for address in master.removeprefix(_STANDALONE).split(","):
         host, _, port = address.rpartition(":")
         if not host or not port.isdigit():
@@ -176,7 +176,7 @@ def _reach(master: str) -> None:
 
 
 def _wait_for_executor(context: "SparkContext") -> None:
-    """Wait for an executor, for a limited time: without one, a job would wait for ever without a message."""
+    """Wait for an executor, but not for ever: without one, a job would wait without any message."""
     until = time.monotonic() + _EXECUTOR_SECONDS
     while len(context._jsc.sc().statusTracker().getExecutorInfos()) < 2:  # the first is the session itself
         if time.monotonic() > until:

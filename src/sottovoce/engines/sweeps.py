@@ -1,19 +1,20 @@
-"""A sweep over the claims: what each one weighs, its object's truth, and what it adds to its user's losses.
+"""A sweep over the claims: the weight of each claim, its object's truth, and what it adds to its user's losses.
 
-There are three kinds of sweep, and Numba compiles each one by itself, without the others' branches:
+There are three kinds of sweep, and Numba compiles each separately, without the branches of the other two:
 
 - ``tail`` is None: a claim counts with its user's weight, and its squared residual is its user's loss.
-- ``tail`` is a pair: a claim counts less if it is far off (Student's t, first of the pair = 1/degrees of freedom). If
-  the second is true, one that is too far off loses all its weight, but still counts for its user; otherwise its square
-  counts for its user as much as the claim does for the truth.
+- ``tail`` is a pair: a claim counts less if it is far off (Student's t; the first entry is 1/degrees of freedom). If
+  the second entry is true, a claim that is too far off loses all its weight, but still counts for its user; otherwise
+  its square counts for its user as much as the claim does for the truth.
 - ``lookup`` is a pair: a claim's weight is looked up in a table by its size and by its user's own variance; the second
-  is how many columns of the table a unit of size takes.
+  entry is the number of the table's columns per unit of size.
 
-``per_user`` holds each user's weight, or with a lookup their position in it and the information in one of their claims;
-``sums`` holds each user's loss, and beside it with a lookup a count, otherwise the variances of their objects' truths.
+``per_user`` holds each user's weight or, with a lookup, their position in it and the information in one of their
+claims. ``sums`` holds each user's loss and, beside it, a count if there is a lookup, otherwise the variances of their
+objects' truths.
 
-All of it is in this file, because Numba recompiles what has changed in a function's own file, and would not notice a
-change in another one.
+All of it is in this file, because Numba recompiles a function when its own file has changed, and would not notice a
+change in another file.
 """
 
 import numpy as np
@@ -21,8 +22,8 @@ from numba import njit
 
 # mypy: disable-error-code="no-untyped-def,assignment"
 
-# Squared sizes of a residual, in its user's deviations. Between DOUBT and GROSS it loses its weight for the truth. It
-# still says something about its user: up to BOUND in full; beyond SLIP, as another kind of error, at most ACCIDENT.
+# Squared sizes of a residual, in its user's deviations. Between DOUBT and GROSS, it loses its weight for the truth. It
+# still counts for its user: in full up to BOUND; beyond SLIP, as another kind of error, only as much as ACCIDENT.
 DOUBT, GROSS = 16.0, 64.0
 BOUND, SLIP, ACCIDENT = 1600.0, 40_000.0, 4.0
 
@@ -36,7 +37,7 @@ def sweep_by_object(
     offsets, users, values, center, unit, old, known, prior_weight, prior_mean, tail, lookup,
     per_user, sums, new, precision, misfit,
 ):  # fmt: skip
-    """Truths and their precision, losses added to their users, and each object's weighted loss if asked for."""
+    """Truths and their precision, losses added to their users, and each object's weighted loss if requested."""
     longest = 0
     if tail is not None:
         for n in range(len(new)):
@@ -80,13 +81,13 @@ def sweep_by_user(
     users, objects, values, scaling, center, unit, old, known, prior_weight, prior_mean, tail, lookup,
     per_user, sums, new, precision, misfit,
 ):  # fmt: skip
-    """The same, to the last bit, where claims are sorted by user.
+    """The same, to the last bit, for claims sorted by user.
 
-    Here too each object's claims come in the order of users, and each user's in the order of objects. No truth is known
-    before the block's last claim, so there are two passes over the claims, with one record per object in between:
-    everything that a claim needs of its object is stored together, so each claim fetches one cache line for it.
+    Here too, each object's claims come in the order of users, and each user's in the order of objects. No truth is
+    known before the block's last claim, so there are two passes over the claims. All that a claim needs of its object
+    is stored in one record, so each claim fetches one cache line for it.
 
-    ``scaling`` is None where values are already scaled by their object's center and unit.
+    ``scaling`` is None if values are already scaled by their object's center and unit.
     """
     columns = 2 if scaling is None else 4
     records = np.empty((len(new), columns if tail is None else 6))
@@ -151,8 +152,8 @@ def weighed(per_user, user, value, before, tail, lookup):
 def settled(total, weight, information, before, known, lookup):
     """The truth of an object and its variance.
 
-    With a lookup a truth's step lies between plain reweighting, which is slow where noise has a sharp peak, and Fisher
-    scoring (score over information), which may overshoot it.
+    With a lookup, a truth's step lies between plain reweighting, which is slow if noise has a sharp peak, and Fisher
+    scoring (score over information), which may overshoot.
     """
     if known:
         return before, 0.0
@@ -182,8 +183,8 @@ def trusted(far, tail, rejects):
     """The share of a claim's weight that counts for the truth, and the share of its square that counts for its user."""
     if not rejects:
         share = (1 + tail) / (1 + tail * far)
-        # Beyond its maximum the pull stays constant. If it fell again, truths would move to where claims are densest:
-        # with skewed errors that is neither the median nor the mean, and with two opinions it is one of these.
+        # Beyond its maximum, the pull stays constant. If it fell again, truths would move to where claims are densest:
+        # with skewed errors, that is neither the median nor the mean; with two opinions, it is one of the opinions.
         return share if tail * far <= 1 else (1 + tail) / (2 * np.sqrt(tail * far)), share
     kept = bounded = 1.0
     if far > DOUBT:
@@ -201,9 +202,9 @@ def trusted(far, tail, rejects):
 def looked_up(table, position, size):
     """Weight of a claim of this size, in columns of the table, and the probability that it is not a gross error.
 
-    ``position`` is the row of the user's own variance, not necessarily a whole number. A weight is the pull over the
-    size. Under Laplace noise the pull is all but constant, so two claims on either side of a truth cancel out as they
-    should; weights between two columns would not, and the truth would creep along.
+    ``position`` is the row of the user's own variance, not necessarily a whole number. A weight is the pull divided by
+    the size. Under Laplace noise, the pull is almost constant, so two claims on either side of a truth cancel out as
+    they should. With weights interpolated between two columns they would not, and the truth would creep along.
     """
     last_column = table.shape[1] - 2.0
     beyond = 1.0

@@ -22,9 +22,9 @@ def usual_threads() -> int:
 
 
 def in_threads(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> Iterator[Result]:
-    """Results in the order of the items. The threads, including the calling one, take one item after another.
+    """Results in the order of the items. The threads, including the calling one, process one item after another.
 
-    After an error no thread begins another item, and none is left running.
+    After an error, no thread begins another item, and none is left running.
     """
     if threads == 1 or len(items) == 1:
         yield from map(work, items)
@@ -70,6 +70,6 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="sottovoce")
 
 
-# A forked child has the pool's record of its threads, but not the threads.
+# A forked child has the pool's record of its threads, but not the threads themselves.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)

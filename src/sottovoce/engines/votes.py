@@ -1,15 +1,15 @@
 """Inner loops over claims that are choices.
 
-An iteration has two of them, object by object. The first adds up votes, the second turns them into chances and adds to
-each user's sum how much more probably they are right than before. Exponentials are computed in between, for all objects
-at once: one after the other, each object would wait for its own.
+An iteration has two of them, object by object. The first adds up votes. The second turns votes into chances, and adds
+the changes of chances to the sums of the users who chose these options. Exponentials are computed in between, for all
+objects at once, because one object at a time would have to wait for each of its exponentials.
 
-After a few iterations the chances of most objects do not move any more. Nothing has to be added for these, and their
-votes need not be counted until those of users have moved as far as could change something: an object rests while it has
-``slack``.
+After a few iterations, the chances of most objects do not move any more. Nothing has to be added for these objects, and
+their votes need not be counted until users' votes have moved far enough to change something: an object rests while it
+has ``slack``.
 
-Every function takes the claims of a block (offsets, users, codes), ``cells``, where the options of each object begin,
-and ``size``, the number of options in a claim. See `kernels` for the rest.
+Every function takes the claims of a block (offsets, users, codes), the positions ``cells`` where the options of each
+object begin, and ``size``, the number of options in a claim. See `kernels` for the rest.
 """
 
 import math
@@ -19,19 +19,20 @@ from numba import njit
 
 # mypy: disable-error-code="no-untyped-def"
 
-NOT_KNOWN, KNOWN_ELSEWHERE = -1, -2  # no known truth; a known truth that nobody named
+NOT_KNOWN, KNOWN_ELSEWHERE = -1, -2  # no known truth; a known truth that nobody chose
 _LANES = 4  # of scores
 ROW = 8  # numbers in a row of habits, at least
-_TIE = 1e-9  # scores this close, relatively, differ by rounding only
+_TIE = 1e-9  # relative difference up to which scores differ only by rounding
 _SMALLEST_MOVE = 1e-12  # smaller moves of an object's chances are not added to the sums of users
-# While an object rests, chances up to this may be out of date. People see the cube root of them.
+# While an object rests, chances up to this may be out of date. Chances shown to people are about their cube root, or
+# less.
 _SMALLEST_CHANCE = 1e-18
 _FAR = -math.log(_SMALLEST_CHANCE)
 
 
 @njit(nogil=True, cache=True)
 def tally(offsets, users, codes, cells, weights, out):
-    """For each cell the sum of the weights of those who chose it."""
+    """For each cell, the sum of the weights of the users who chose it."""
     scores = np.empty(_LANES * _most_options(cells))
     none = np.uint64(0)
     for n in range(len(cells) - 1):
@@ -43,7 +44,7 @@ def tally(offsets, users, codes, cells, weights, out):
 
 @njit(nogil=True, cache=True)
 def agree(offsets, users, codes, cells, chances, sums):
-    """For each user the sum of the chances of what they chose."""
+    """For each user, the sum of the chances of what they chose."""
     for n in range(len(cells) - 1):
         chance = chances[cells[n] - cells[0] : cells[n + 1] - cells[0]]
         _add(users, codes, offsets[n], offsets[n + 1], np.uint64(0), chance, sums)
@@ -51,7 +52,7 @@ def agree(offsets, users, codes, cells, chances, sums):
 
 @njit(nogil=True, cache=True)
 def agree_by_truth(offsets, users, codes, cells, chances, sums):
-    """For each user and answer the sum of the chances of each truth."""
+    """For each user and answer, the sum of the chances of each truth."""
     for n in range(len(cells) - 1):
         chance = chances[cells[n] - cells[0] : cells[n + 1] - cells[0]]
         _add_rows(users, codes, offsets[n], offsets[n + 1], len(chance), chance, sums)
@@ -61,17 +62,16 @@ def agree_by_truth(offsets, users, codes, cells, chances, sums):
 def count(
     offsets, users, codes, cells, size, groups, prior, unseen, known, old, softmax, weights, slopes, slack, room, votes
 ):  # fmt: skip
-    """Votes for the options of objects that do not rest, one object after the other; returns how many numbers these
-    are.
+    """Votes for the options of objects that do not rest, one object after the other; returns how many were stored.
 
-    A vote is the user's weight in the object's group; with ``slopes``, plus the slope times the chance that the answer
+    A vote is the user's weight in the object's group, plus, with ``slopes``, the slope times the chance that the answer
     had before. Slopes are in the same table as the weights, behind them, and so in the same cache line.
 
-    For a softmax they are logarithms, up to a constant, of chances and, where there are ``unseen`` options, of the
-    chance of each of these. Otherwise the truth has 1, the others 0.
+    For a softmax, the votes are logarithms, up to a constant, of chances and, if there are ``unseen`` options, of the
+    chance of each of these. Otherwise, the truth has 1 and the other options have 0.
     """
     behind, filled = np.uint64(weights.shape[1] // 2), 0
-    # One object's scores. To take slices of other arrays for each object would cost more.
+    # One object's scores. Slicing other arrays for each object would cost more.
     scores = np.empty(_LANES * _most_options(cells))
     for n in range(len(cells) - 1):
         room[n] = slack[n]
@@ -93,10 +93,10 @@ def count(
 
 @njit(nogil=True, cache=True)
 def count_rows(offsets, users, codes, cells, prior, known, old, rows, corrected, slack, room, votes):
-    """The same with habits: ``rows`` holds for each user and answer the log probability of it for each truth.
+    """The same with habits: ``rows`` holds, for each user and answer, its log probability for each truth.
 
-    If ``corrected``, behind each row stands what a claim itself has contributed to it, per chance of the truth, which
-    is then taken out, to first order. Rows of up to eight numbers are filled up to eight.
+    If ``corrected``, each row is followed by what a claim itself has contributed to it, per chance of the truth; this
+    is then subtracted, to first order. Rows of up to eight numbers are filled up to eight.
     """
     options, filled = len(prior), 0
     width = rows.shape[1] // options
@@ -126,9 +126,9 @@ def count_rows(offsets, users, codes, cells, prior, known, old, rows, corrected,
 def settle(
     offsets, users, codes, cells, groups, unseen, known, old, mix, by_truth, slack, room, votes, sums, chances
 ):  # fmt: skip
-    """Chances from votes, and how far each user's sum of the chances of what they chose moves, by the object's group.
+    """Chances from votes; their moves are added to the sums of the users who chose them, by the object's group.
 
-    If ``by_truth``, sums are those for each answer of the chances of each truth. Returns the largest move of a chance.
+    If ``by_truth``, there is a sum for each answer of the chances of each truth. Returns the largest move of a chance.
     """
     move, filled = 0.0, 0
     # Old chances that are mixed in may be larger than those of the votes.
@@ -149,7 +149,7 @@ def settle(
             total += unseen[n] * votes[filled]
             filled += 1
         if known is not None and known[n] != NOT_KNOWN:
-            _know(scores, options, known[n])
+            _set_known(scores, options, known[n])
         else:
             _divide(scores, options, total, old, first, mix)
         moved = _moves(scores, options, old, first, chances)
@@ -178,9 +178,9 @@ def _most_options(cells):
 def _count(users, codes, begin, end, options, old, first, group, behind, weights, slopes, scores):
     """Votes for the options of one object.
 
-    Neighbouring claims often name the same option, and each addition would wait for the one before. So where there are
-    many claims they are counted in four lanes of scores, which are then added up; where there are few, all four lanes
-    are the same one.
+    Neighbouring claims often name the same option, and each addition would wait for the previous one. So if there are
+    many claims, they are counted in four lanes of scores, which are then added up; if there are few, all four lanes are
+    the same.
     """
     width = options if end - begin > _LANES * options else 0
     for c in range(max(options, _LANES * width)):
@@ -217,7 +217,7 @@ def _vote(user, code, old, first, group, behind, weights, slopes):
 
 @njit(nogil=True, cache=True)
 def _count_sets(users, codes, begin, end, size, options, old, first, group, behind, weights, slopes, scores):
-    """Votes where each claim names several options: it is right if any of them is."""
+    """Votes if each claim names several options: a claim is right if any of its options is."""
     scores[:options] = 0.0
     for i in range(begin, end, size):
         user, right = np.uint64(users[i]), 0.0
@@ -229,8 +229,8 @@ def _count_sets(users, codes, begin, end, size, options, old, first, group, behi
 
 
 @njit(nogil=True, cache=True)
-def _know(scores, options, known):
-    """The chances of an object whose truth is known."""
+def _set_known(scores, options, known):
+    """Set the chances of an object whose truth is known."""
     scores[:options] = 0.0
     if known != KNOWN_ELSEWHERE:
         scores[known] = 1.0
@@ -238,7 +238,7 @@ def _know(scores, options, known):
 
 @njit(nogil=True, cache=True, inline="always")
 def _add_up_rows(users, codes, begin, end, rows, scores):
-    """The sum of rows of eight numbers, in registers: each addition in memory would wait for the one before."""
+    """The sum of rows of eight numbers, in registers: each addition in memory would wait for the previous one."""
     a = b = c = d = e = f = g = h = 0.0
     for place in range(begin, end):
         user, i = np.uint64(users[np.uint64(place)]), np.uint64(ROW * codes[np.uint64(place)])
@@ -256,7 +256,7 @@ def _add_up_rows(users, codes, begin, end, rows, scores):
 
 @njit(nogil=True, cache=True, inline="always")
 def _compare(scores, options, n, unseen, known, softmax, room, votes, filled):
-    """Write down the votes for one object, and how far they may move before a chance can move again."""
+    """Store the votes for one object, and how far they may move before a chance can move again."""
     largest, second = scores[0], -np.inf
     for c in range(1, options):
         second = max(second, min(largest, scores[c]))
@@ -287,7 +287,7 @@ def _compare(scores, options, n, unseen, known, softmax, room, votes, filled):
 
 @njit(nogil=True, cache=True, inline="always")
 def _winner(scores, options):
-    """The option with most votes is the truth; of several the first, even if rounding has put another one above it."""
+    """The option with most votes is the truth; of several, the first, even if rounding has put another one above it."""
     least, place = _least_to_win(scores, options), options
     for c in range(options - 1, -1, -1):
         place = c if scores[c] >= least else place
@@ -303,7 +303,7 @@ def _least_to_win(scores, options):
 
 @njit(nogil=True, cache=True)
 def winners(cells, scores, shares, first):
-    """The share of each option in the truth, 1 over the number of ties; and the first of the winners of each object."""
+    """Each option's share in the truth, 1 divided among an object's winners; and the first winner of each object."""
     for n in range(len(cells) - 1):
         mine, options, ties = scores[cells[n] : cells[n + 1]], cells[n + 1] - cells[n], 0
         least = _least_to_win(mine, options)
@@ -334,7 +334,7 @@ def _divide(scores, options, total, old, first, mix):
 
 @njit(nogil=True, cache=True, inline="always")
 def _moves(scores, options, old, first, chances):
-    """Write down the chances of an object, and leave their moves in ``scores``; returns the largest move."""
+    """Store the chances of an object, and leave their moves in ``scores``; returns the largest move."""
     move = 0.0
     for c in range(options):
         place = first + np.uint64(c)
@@ -354,7 +354,7 @@ def _add(users, codes, begin, end, group, chances, sums):
 
 @njit(nogil=True, cache=True, inline="always")
 def _add_rows(users, codes, begin, end, options, chances, sums):
-    """Add to each user's sums for what they chose the chance of each truth."""
+    """Add the chance of each truth to each user's sums for what they chose."""
     for place in range(begin, end):
         user, row = np.uint64(users[np.uint64(place)]), np.uint64(options * codes[np.uint64(place)])
         for c in range(options):
