@@ -310,7 +310,7 @@ def test_mistyped_readings_are_explained_and_nothing_is_sent(participant, invite
     phone.send("twelve", "1,234", "1200")
     expect(page.locator("#reading-0-error")).to_contain_text("“twelve” is not a number")
     expect(page.locator("#reading-1-error")).to_contain_text("is ambiguous")
-    outside = "outside the range 0 to 100 m. Check it; if it is correct, enter 100."
+    outside = "outside the range 0 to 100 m. Check it; if it is correct, enter 100, the nearest value allowed."
     expect(page.locator("#reading-2-error")).to_contain_text(outside)
     expect(page.get_by_role("alert")).to_contain_text("3 answers need another look")
     expect(page.locator("#reading-0")).to_be_focused()

@@ -173,7 +173,8 @@ def test_the_command_refuses_and_writes_nothing(tmp_path):
     for arguments, message in (
         (("claims.txt", "out"), "a single file is not recognised"),
         (("claims.txt", "out", "--format", "square"), "line 1, row 1"),
-        ((".", "out"), "match no format"),
+        ((".", "out"), "not recognised from the names of its files"),
+        ((".", "out", "--format", "matrix"), "that of a single file"),
         (("claims.txt", "out", "--format", "nix"), "format 'nix'"),
     ):
         ran = run("claims", "convert", *arguments, cwd=tmp_path)

@@ -123,11 +123,16 @@ def _files(
                 f"{source}: the format of a single file is not recognised; name it with --format {'|'.join(FORMATS)}"
             )
         return form, source, truth or (source if form.truths_inside and column else None)
+    if form is not None and form.files is None:
+        raise UnreadableFile(
+            f"{source}: it is a folder, but the format {form.name} is that of a single file; give the file of claims"
+        )
     form = form or format_of_folder(source)
     if form is None or form.files is None:
         known = "; ".join(f"{one}: {' and '.join(form.files)}" for one, form in FORMATS.items() if form.files)
         raise UnreadableFile(
-            f"{source}: the names of its files match no format ({known}); name a file of claims, and its --format"
+            f"{source}: its format is not recognised from the names of its files ({known}); give the file of claims "
+            "instead of the folder, and its --format"
         )
     claims_file, truth_file = (source / file for file in form.files)
     return form, claims_file, truth or (truth_file if truth_file.is_file() else None)

@@ -31,6 +31,7 @@ _LOADS = re.compile(r"@|\\|(?<![\w-])(?:-webkit-)?(?:image-set|image|src|cross-f
 _INLINE = re.compile(r"data:image/(?:png|jpe?g);base64,([A-Za-z0-9+/=\s]+)", re.IGNORECASE)
 _LENGTH = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][0-9]+)?|\.[0-9]+)\s*(px|pt|pc|mm|cm|in|)\s*")
 _PIXELS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm": 96 / 2.54, "in": 96.0}
+_INSIDE = "it may refer only to its own elements, and to PNG or JPEG pictures that it contains in base64"
 
 
 @dataclass
@@ -143,7 +144,7 @@ def _checked_link(element: str, address: str) -> str:
         return address
     inline = _INLINE.fullmatch(address) if element == "image" else None
     if inline is None:
-        raise refused(f"an SVG that refers to {address[:60]!r}: it must not refer to anything outside itself")
+        raise refused(f"an SVG that refers to {address[:60]!r}: {_INSIDE}")
     try:
         picture = cleaned_raster(base64.b64decode(inline[1]))
     except binascii.Error:
@@ -161,7 +162,7 @@ def _check_references(text: str) -> list[str]:
     outside = [address for address in found if not address.startswith("#")]
     if outside or len(found) != text.lower().count("url("):
         shown = (outside or [text])[0]
-        raise refused(f"an SVG that refers to {shown[:60]!r}: it must not refer to anything outside itself")
+        raise refused(f"an SVG that refers to {shown[:60]!r}: {_INSIDE}")
     return [address[1:] for address in found]
 
 
@@ -218,7 +219,9 @@ def _check_expansion(root: _Element) -> None:
             for name in _check_references(text):
                 # What a style refers to is drawn for any number of elements.
                 if name in named and named[name].name not in _TINTS:
-                    raise refused(f"an SVG whose style refers to {name[:40]!r}: a style may refer only to a gradient")
+                    raise refused(
+                        f"an SVG whose <style> element refers to {name[:40]!r}: it may refer only to gradients"
+                    )
 
 
 def _referred(one: _Element) -> Iterator[str]:

@@ -41,5 +41,5 @@ def sensor_warning(manifest: Mapping[str, Any], request: Request) -> str | None:
     return (
         f"{count:,} task{'s are' if count != 1 else ' is'} measured with a sensor, and phones let a page use sensors "
         "only over HTTPS. Give the server a certificate, or set its public address to one that begins with https://; "
-        "until then, nobody can take part on a phone."
+        "until then, the page asks for no readings at all, so nobody can take part on a phone."
     )
