@@ -1,6 +1,7 @@
 """Whole simulated campaigns, compared with the errors that theory predicts. Longer runs are in bench/comparisons.py."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -72,7 +73,8 @@ def test_the_same_seed_gives_the_same_campaign():
     [
         {"participants": 0}, {"objects": 0}, {"participants": 10**6, "objects": 10**6}, {"low": 3.0, "high": 3.0},
         {"high": math.inf}, {"late": 1.0}, {"late": -0.1}, {"liars": 2.0}, {"batch": 0}, {"levels": 3},
-        {"spread": 0.0}, {"error_rate": -1.0}, {"spread_guess": math.nan},
+        {"spread": 0.0}, {"spread": math.nan}, {"spread": math.inf}, {"grid": Fraction(0)}, {"error_rate": -1.0},
+        {"spread_guess": math.nan},
     ],
     ids=repr,
 )  # fmt: skip

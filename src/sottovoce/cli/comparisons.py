@@ -1,6 +1,5 @@
 """Comparisons on the command line, for ``sottovoce discover`` and ``sottovoce simulate``."""
 
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,10 +143,9 @@ def simulate_comparisons(
     usual = spread if spread is not None else error_rate**-0.5 if error_rate > 0 else 1.0
     chosen = levels or usual_levels(law.guarantee(2, 1).epsilon(0.0), objects)
     crowd = SequentialCrowd(
-        law, participants, objects, low, high, chosen,
-        grid=Fraction(usual / 20).limit_denominator(10**9) or Fraction(1, 10**9),
-        spread=usual, error_rate=None if spread is not None else error_rate, steps=Steps(least_answers), late=late,
-        batch=batch, liars=liars, seed=seed,
+        law, participants, objects, low, high, chosen, spread=usual,
+        error_rate=None if spread is not None else error_rate, steps=Steps(least_answers), late=late, batch=batch,
+        liars=liars, seed=seed,
     )  # fmt: skip
     with progress_bar() as bar:
         answering = bar.add_task("people answer", total=participants)

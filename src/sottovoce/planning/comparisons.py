@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from sottovoce.comparisons.information import answers_to_find, expected_crowd_deviation
@@ -129,8 +128,7 @@ def _simulate(
     law: AnswerLaw, low: float, high: float, levels: int, participants: int, error_rate: float, seed: int
 ) -> Simulated:
     objects = min(_MOST_OBJECTS, _SIMULATED_ANSWERS // participants)
-    grid = Fraction(1 / math.sqrt(error_rate) / 20).limit_denominator(10**9) or Fraction(1, 10**9)
-    crowd = SequentialCrowd(law, participants, objects, low, high, levels, grid, error_rate=error_rate, seed=seed)
+    crowd = SequentialCrowd(law, participants, objects, low, high, levels, error_rate=error_rate, seed=seed)
     outcome = crowd.play()
     errors = abs(outcome.estimates - outcome.truths)
     mean, margin = float(errors.mean()), 1.96 * float(errors.std(ddof=1)) / math.sqrt(objects)

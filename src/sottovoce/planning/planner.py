@@ -113,7 +113,7 @@ def plan(
     if not (1 / _LARGEST <= distance <= _LARGEST):
         raise BadParameter(
             f"distance {distance!r}: it must be a positive number, from {1 / _LARGEST:g} to {_LARGEST:g}; "
-            "use the width of the public range, in a unit that suits the readings"
+            "use the width of the public range, or less, in a unit that suits the readings"
         )
     if error is not None and not (distance / _LARGEST <= error <= distance * _LARGEST):
         raise BadParameter(

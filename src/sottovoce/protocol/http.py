@@ -110,8 +110,10 @@ class HttpClient:
                 content = bytearray()
                 for part in answer.iter_raw():
                     content += part
-                    if len(content) > most or time.monotonic() > end:
-                        raise Problem("bad_answer", f"{self.server}: its response is too long")
+                    if len(content) > most:
+                        raise Problem("bad_answer", f"{self.server}: its response is too large")
+                    if time.monotonic() > end:
+                        raise TryLater("unreachable", f"{self.server}: its response takes too long")
         except httpx.InvalidURL as mistake:
             raise Problem("not_found", f"{path[:60]!r}: {mistake}") from None
         except (httpx.HTTPError, httpx.StreamError) as mistake:

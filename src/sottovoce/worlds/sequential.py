@@ -41,7 +41,7 @@ class SequentialCrowd:
     low: float = 0.0
     high: float = 100.0
     levels: int = 2
-    grid: Fraction = Fraction(1, 20)
+    grid: Fraction | None = None  # None: a twentieth of the typical spread
     spread: float = 1.0
     error_rate: float | None = None
     spread_guess: float | None = None
@@ -69,7 +69,18 @@ class SequentialCrowd:
         for name in ("spread", "grid", "spread_guess", "error_rate"):
             size = getattr(self, name)
             if size is not None and not 0 < size < math.inf:
-                raise BadParameter(f"{name} {float(size):g}: it must be a positive number; 1 is typical")
+                raise BadParameter(f"{name} {float(size):g}: it must be a finite positive number; correct it")
+
+    @property
+    def typical_spread(self) -> float:
+        """The standard deviation of the errors of a typical user."""
+        return self.spread if self.error_rate is None else 1 / math.sqrt(self.error_rate)
+
+    @property
+    def grid_step(self) -> Fraction:
+        """The step of the grid to which readings are rounded."""
+        usual = Fraction(self.typical_spread / 20).limit_denominator(10**9)
+        return self.grid or usual or Fraction(1, 10**9)
 
     def play(self, progress: Callable[[int, int], None] | None = None) -> "SequentialOutcome":
         """Everybody answers; then the truths are estimated."""
@@ -82,11 +93,11 @@ class SequentialCrowd:
         width = self.high - self.low
         truths = rng.uniform(self.low + _MARGIN * width, self.high - _MARGIN * width, self.objects)
         channel = self.law.channel(self.levels)
-        usual = self.spread if self.error_rate is None else 1 / math.sqrt(self.error_rate)
+        usual = self.typical_spread
         scale = Scale(self.low, self.high, self.levels, channel.miss, self.spread_guess or 2 * usual)
         names = [str(number) for number in range(self.objects)]
         board = Board(dict.fromkeys(names, scale))
-        server = _Server(board, names, self.levels, self.grid, self.steps)
+        server = _Server(board, names, self.levels, self.grid_step, self.steps)
         sent: list[Sequence[Cuts]] = []
         reported: list[NDArray[np.int64]] = []
         on_the_way: dict[int, list[int]] = {}
@@ -96,7 +107,7 @@ class SequentialCrowd:
             published = server.published()
             drawn = [offer[rng.integers(len(offer))] for offer in published]
             readings = np.floor(
-                (truths + deviations[person] * rng.standard_normal(self.objects)) / float(self.grid) + 0.5
+                (truths + deviations[person] * rng.standard_normal(self.objects)) / float(self.grid_step) + 0.5
             )
             held = np.array(
                 [sum(cut < 2 * reading for cut in cuts) for cuts, reading in zip(drawn, readings, strict=True)]
@@ -183,7 +194,7 @@ class SequentialOutcome:
         """The answers as an analyst gets them."""
         crowd = self.crowd
         people, objects = np.divmod(np.arange(crowd.participants * crowd.objects), crowd.objects)
-        cuts = [places(cut, crowd.grid) for everybody in self.sent for cut in everybody]
+        cuts = [places(cut, crowd.grid_step) for everybody in self.sent for cut in everybody]
         return Comparisons.from_arrays(people, objects, cuts, np.concatenate(self.reported), noise=str(crowd.law))
 
     def write(self, folder: Path) -> None:
@@ -191,7 +202,7 @@ class SequentialOutcome:
         crowd = self.crowd
         folder.mkdir(parents=True, exist_ok=True)
         people, objects = np.divmod(np.arange(crowd.participants * crowd.objects), crowd.objects)
-        texts = [cuts_text(places(cut, crowd.grid)) for everybody in self.sent for cut in everybody]
+        texts = [cuts_text(places(cut, crowd.grid_step)) for everybody in self.sent for cut in everybody]
         columns = {
             "user": people,
             "object": objects,

@@ -90,7 +90,7 @@ class Campaign(CampaignEntry):
     language: str | None = None
     contact: Text = ""
     levels: int | None = None
-    answer: Annotated[int, Field(description="the most tasks that a participant answers")]
+    answer: Annotated[int, Field(description="how many of the tasks each participant may answer, at most")]
     public_results: bool
     retention: int | None
     plan: dict[str, str] | None = None

@@ -80,7 +80,9 @@ def rotate_invitation(connection: Connection, campaign: CampaignRow, key: int, n
     before = _unspent(connection, campaign.key, key)
     if before.kind != "link":
         raise Problem(
-            "bad_request", f"invitation {key}: only a link for one person can be replaced", fix="make a new one"
+            "bad_request",
+            f"invitation {key}: only a link for one person can be replaced",
+            fix="revoke it, and make a new one",
         )
     revoke_invitation(connection, campaign.key, key, now)
     ((number, token),) = create_invitations(connection, campaign, 1, now)
