@@ -41,6 +41,17 @@ def test_the_page_works_offline_after_the_first_visit(participant, invited, clai
 
 
 @pytest.mark.slow
+def test_a_page_that_was_loaded_past_the_stored_files_uses_them_again(participant, server):
+    """After a reload without the cache, as for some pages that are loaded just while the worker takes over."""
+    phone = participant()
+    phone.page.goto(f"{server.url}/j/")
+    phone.wait_for_service_worker()
+    with phone.page.expect_navigation():
+        phone.context.new_cdp_session(phone.page).send("Page.reload", {"ignoreCache": True})
+    phone.wait_for_service_worker()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["service-worker.js", "bundle-noise.js"])
 def test_the_page_works_offline_although_the_network_failed_while_it_was_stored(participant, server, file):
     phone = participant()

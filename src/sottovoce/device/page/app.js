@@ -60,6 +60,8 @@ async function keepUpdated(pause = FIRST_PAUSE) {
   const later = () => setTimeout(keepUpdated, pause, Math.min(2 * pause, LONGEST_PAUSE));
   registration = await workers.register("service-worker.js", { updateViaCache: "none" }).catch(() => null);
   if (!registration) return void later(); // the page works with a network
+  // A page that was loading while the worker took over, or was loaded past it, is not in its charge yet.
+  if (!workers.controller) registration.active?.postMessage("claim");
   const offer = () => (update.hidden = !(registration.waiting && workers.controller));
   registration.addEventListener("updatefound", ({ target: { installing } }) =>
     installing.addEventListener("statechange", () => {
