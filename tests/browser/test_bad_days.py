@@ -40,6 +40,39 @@ def test_the_page_works_offline_after_the_first_visit(participant, invited, clai
     assert len(claims(campaign)) == 3
 
 
+@pytest.mark.slow
+def test_a_page_that_was_loaded_past_the_stored_files_uses_them_again(participant, server):
+    """After a reload without the cache, as for some pages that are loaded just while the worker takes over."""
+    phone = participant()
+    phone.page.goto(f"{server.url}/j/")
+    phone.wait_for_service_worker()
+    with phone.page.expect_navigation():
+        phone.context.new_cdp_session(phone.page).send("Page.reload", {"ignoreCache": True})
+    phone.wait_for_service_worker()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", ["service-worker.js", "bundle-noise.js"])
+def test_the_page_works_offline_although_the_network_failed_while_it_was_stored(participant, server, file):
+    phone = participant()
+    lost = []
+
+    def lose(route):
+        if route.request.service_worker is None or lost:
+            return route.continue_()
+        lost.append(route.request.url)
+        return route.abort()
+
+    phone.context.route(f"**/j/{file}", lose)
+    phone.page.goto(f"{server.url}/j/")
+    phone.wait_for_service_worker()
+    assert lost
+    phone.faults.clear()  # what the browser says about the lost file
+    phone.context.set_offline(True)
+    phone.page.goto(f"{server.url}/j/#limits")
+    expect(phone.page.locator("h1")).to_be_visible()
+
+
 def test_the_page_can_be_installed(participant, server):
     phone = participant()
     page = phone.open(f"{server.url}/j/")

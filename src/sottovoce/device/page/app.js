@@ -10,6 +10,7 @@ import { choice, languageChanges, spoken } from "./language-switch.js";
 import { read } from "./store.js";
 import { redrawnBy, show, showAgain, showProblem } from "./views.js";
 
+const [FIRST_PAUSE, LONGEST_PAUSE] = [2_000, 300_000]; // milliseconds
 const skip = button("", () => document.querySelector("main").focus(), ".skip");
 const queue = h("a.queue", { href: "./#ledger", hidden: "" });
 const links = Object.keys(VIEWS).map((view) => [view, h("a", { href: `./#${view}` })]);
@@ -52,12 +53,22 @@ async function showQueue() {
 
 const showConnection = () => (offline.hidden = navigator.onLine);
 
-async function keepUpdated() {
+/** Keep the page's files for use without a network. What fails, on a bad network, is tried again with longer pauses. */
+async function keepUpdated(pause = FIRST_PAUSE) {
   const workers = navigator.serviceWorker;
+  if (!workers) return; // a private window of some browsers, which stores no files
+  const later = () => setTimeout(keepUpdated, pause, Math.min(2 * pause, LONGEST_PAUSE));
   registration = await workers.register("service-worker.js", { updateViaCache: "none" }).catch(() => null);
-  if (!registration) return; // this browser stores no files for later, but the page works with a network
+  if (!registration) return void later(); // the page works with a network
+  // A page that was loading while the worker took over, or was loaded past it, is not in its charge yet.
+  if (!workers.controller) registration.active?.postMessage("claim");
   const offer = () => (update.hidden = !(registration.waiting && workers.controller));
-  registration.addEventListener("updatefound", () => registration.installing.addEventListener("statechange", offer));
+  registration.addEventListener("updatefound", ({ target: { installing } }) =>
+    installing.addEventListener("statechange", () => {
+      if (installing.state === "redundant" && !registration.active) later();
+      offer();
+    }),
+  );
   offer();
 }
 

@@ -6,7 +6,10 @@ const CACHE = `sottovoce-page-${VERSION}`;
 addEventListener("install", (event) => event.waitUntil(fill()));
 addEventListener("activate", (event) => event.waitUntil(takeOver()));
 // The old version stays until the participant switches or closes its last tab, so that nothing typed is lost.
-addEventListener("message", ({ data }) => data === "use" && skipWaiting());
+addEventListener("message", (event) => {
+  if (event.data === "use") skipWaiting();
+  if (event.data === "claim") event.waitUntil(clients.claim());
+});
 addEventListener("fetch", (event) => {
   const { method, mode, url } = event.request;
   const name = url.split(/[?#]/)[0].replace(registration.scope, "");
