@@ -227,7 +227,8 @@ class _Batch:
         if len(answered) + len(places) > terms.manifest.most_answers:
             raise Problem(
                 "too_many_readings",
-                f"{len(answered)} readings before and {len(places)} now: a participant may give at most "
+                f"{len(answered)} reading{'' if len(answered) == 1 else 's'} before and {len(places)} now: a participant "
+                "may give at most "
                 f"{terms.manifest.most_answers}",
             )
         full = self._full(campaign.key, terms, places)
@@ -313,7 +314,11 @@ class _Batch:
 def _replay(report: Submission, participant_key: int, known: tuple[int, str | None, int]) -> Receipt:
     sender, content_hash, count = known
     if sender != participant_key:
-        raise Problem("report_conflict", f"report {report.report_id}: this id belongs to another participant's report")
+        raise Problem(
+            "report_conflict",
+            f"report {report.report_id}: this id belongs to another participant's report",
+            fix="draw a new random id",
+        )
     if content_hash is None:
         raise Problem("erased", f"report {report.report_id}: it was received, and its readings have been erased since")
     if not same_hash(content_hash, report.content_hash):
