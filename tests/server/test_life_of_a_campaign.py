@@ -1,6 +1,8 @@
 """Draft, open, closed: what an operator can do to a campaign, and when."""
 
 import hashlib
+import json
+from decimal import Decimal
 
 import pytest
 
@@ -131,6 +133,14 @@ def test_a_bad_draft_is_refused_by_name(server):
         assert answer.headers["content-type"] == "application/problem+json"
     assert server.rows("campaigns") == 0
     assert server.client.post("/api/campaigns", json=good, headers=server.operator).status_code == 201
+
+
+@pytest.mark.parametrize("number", ["1e15", "1E-16", "12345678901234.567"])
+def test_a_number_that_cannot_be_used_is_named_once_and_as_a_number(server, number):
+    draft = json.dumps(campaign_body(distance=7)).replace('"distance": 7', f'"distance": {number}')
+    headers = server.operator | {"Content-Type": "application/json"}
+    detail = server.client.post("/api/campaigns", content=draft, headers=headers).json()["detail"]
+    assert detail.startswith(f"distance {Decimal(number)}: it must lie between -1e15 and 1e15")
 
 
 def test_a_campaign_has_a_limited_number_of_grids(server):

@@ -242,6 +242,12 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
         most = min(fields.get("readings", base["readings"]), len(fields.get("tasks", base["tasks"])))
         fields["answer"] = most if whole else min(base["answer"], most)
     manifest = drafted(replaced(base, fields))
+    if any(manifest.is_compared(task) and manifest.part_of(task).cells_reported > 1 for task in manifest.tasks):
+        raise Problem(
+            "bad_manifest",
+            f"noise {manifest.laws['number']}: a comparison reports one level, so its law has no SIZE",
+            fix="leave SIZE out, as in response:1",
+        )
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",

@@ -215,8 +215,8 @@ async def claims_file(
 
     Users are random names that change with each step: a name stands for what one participant sent in one step. A
     campaign with both kinds of tasks has a file of numbers and, with ``kind`` "choice", one of choices. For choices
-    there is also the column choices, with the number of choices of the task. Where numbers
-    are compared, the columns are user, object, cuts, level and noise_law, which `sottovoce discover` reads too.
+    there is also the column choices, with the number of choices of the task. Where numbers are compared, the columns
+    are user, object, cuts, level and noise_law, which `sottovoce discover` reads too.
     """
 
     least = server.settings.least_claims
