@@ -97,7 +97,7 @@ class Settings(BaseSettings):
         Field(gt=0, description="A client that reads less than 16 KiB of its response in this time is disconnected."),
     ] = 20.0
     stop_seconds: Annotated[
-        int, Field(ge=1, description="On shutdown, wait this long for requests that are in progress.")
+        int, Field(ge=1, description="On shutdown, wait at most this long for requests that are in progress.")
     ] = 5
 
     least_claims: Annotated[
