@@ -46,7 +46,7 @@ def read_rows(
         for row in table:
             if None in row:
                 raise UnreadableFile(
-                    f"{name}: line {table.line_num} has more cells than columns; quote text that contains commas"
+                    f"{name}: line {table.line_num} has more cells than columns; quote text that contains separators"
                 )
             cells = {column: as_written(cell.strip()) for column, cell in row.items() if cell and column in taken}
             yield table.line_num, cells

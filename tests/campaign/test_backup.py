@@ -107,7 +107,7 @@ def test_a_copy_whose_rows_do_not_belong_together_is_refused(copied, tmp_path):
         columns = [row[1] for row in connection.execute("PRAGMA table_info(sessions)")]
         connection.execute(f"INSERT INTO sessions VALUES ({', '.join('7' for _ in columns)})")
         connection.commit()
-    with pytest.raises(UnreadableFile, match="use an older backup"):
+    with pytest.raises(UnreadableFile, match=r"copy\.db: some rows refer to missing ones; .*; use an older backup"):
         restore(copied, database(tmp_path / "target.db"))
     assert not (tmp_path / "target.db").exists()
 
@@ -169,3 +169,11 @@ def test_postgresql_has_its_own_tools(tmp_path):
     assert "secret" not in str(refused.value)
     with pytest.raises(BadParameter, match="pg_restore"):
         restore(tmp_path / "copy.db", url)
+
+
+def test_a_copy_that_does_not_name_its_schema_is_refused(copied, tmp_path):
+    with closing(sqlite3.connect(copied)) as connection:
+        connection.execute("DELETE FROM alembic_version")
+        connection.commit()
+    with pytest.raises(UnreadableFile, match=r"copy\.db: it does not name its schema; .*; use an older backup"):
+        restore(copied, database(tmp_path / "new.db"))

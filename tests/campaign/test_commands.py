@@ -173,7 +173,9 @@ def test_revoked_and_replaced_links_let_nobody_in(campaigns, opened, tmp_path):
 def test_links_are_never_overwritten(campaigns, opened, tmp_path):
     links = tmp_path / "links.csv"
     links.write_text("earlier links\n")
-    assert "links that cannot be shown again; name another" in campaigns.refused("invite", opened, "--out", links)
+    assert "links that cannot be shown again; choose another name" in campaigns.refused(
+        "invite", opened, "--out", links
+    )
     assert "there is no folder" in campaigns.refused("invite", opened, "--out", tmp_path / "nowhere" / "links.csv")
     assert links.read_text() == "earlier links\n"
     assert campaigns("invitations", opened)["invitations"] == []  # refused before any was made

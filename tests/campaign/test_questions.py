@@ -63,7 +63,7 @@ def test_a_draft_has_no_invitations_and_the_operator_reads_what_to_do(campaigns,
     path = tmp_path / "tasks.csv"
     path.write_text(TASKS)
     draft = campaigns("create", path, "--title", "P", "--noise", "response:1")["id"]
-    assert "it is a draft, and only open ones have invitations; its operator can open a draft" in campaigns.refused(
+    assert "it is a draft, and only open ones get new invitations; its operator can open a draft" in campaigns.refused(
         "invite", draft
     )
     assert draft in campaigns.run("campaign", "list").stdout  # whole, so that it can be copied

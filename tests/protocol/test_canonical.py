@@ -122,9 +122,15 @@ def test_what_is_not_a_plain_decimal_is_refused(number):
     assert code_of(canonical_decimal, number) == "bad_number"
 
 
+def test_a_decimal_that_is_too_long_is_refused_for_its_length():
+    with pytest.raises(Problem, match="it must be a decimal number of at most 40 characters"):
+        canonical_decimal("0." + "1" * 39)
+    assert canonical_decimal("0.5" + "0" * 37) == "0.5"
+
+
 @pytest.mark.parametrize("number", ["1e15", "-1e15", "1e-16", "0.1234567890123456"])
 def test_the_bounds_of_a_decimal_are_stated_for_both_signs(number):
-    with pytest.raises(Problem, match="between -1e15 and 1e15, with at most 15 digits and 15 decimals"):
+    with pytest.raises(Problem, match="between -1e15 and 1e15, with at most 15 significant digits and 15 decimals"):
         canonical_decimal(number)
     assert canonical_decimal("-999999999999999") == "-999999999999999"
     assert canonical_decimal("0.000000000000001") == "0.000000000000001"

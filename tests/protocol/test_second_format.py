@@ -271,3 +271,10 @@ def test_an_answer_that_does_not_fit_its_task_is_refused(name):
 @pytest.mark.parametrize("value", [1.5, "yes", None, True, [], [1.0], {"a": 1}])
 def test_a_value_that_is_not_a_whole_number_is_refused(value):
     assert refusal(reported, second(), {"task": "path", "value": value}).code == "bad_report"
+
+
+def test_the_advice_on_a_level_speaks_of_levels_and_that_on_a_choice_of_choices():
+    with pytest.raises(Problem, match="from 0 to 1; send the number of the level, counted from 0"):
+        reported(BITS, {"task": "width", "value": 2, "cuts": [1]}).check(BITS)
+    with pytest.raises(Problem, match="from 0 to 1; use one of the choices of the manifest"):
+        reported(only(PATH), {"task": "path", "value": 2}).check(only(PATH))

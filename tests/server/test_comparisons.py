@@ -282,6 +282,16 @@ def test_an_operator_exports_the_comparisons_and_finds_the_same_truths(server, t
 
 
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_a_comparison_reports_one_level_so_its_law_has_no_size(server):
+    draft = {
+        "title": "t", "noise": "response:1:2", "levels": 4, "tasks": [{"id": "a", "low": 0, "high": 9, "grid": 1}],
+    }  # fmt: skip
+    refused = server.client.post("/api/campaigns", json=draft, headers=server.operator)
+    assert (refused.status_code, refused.json()["code"]) == (422, "bad_manifest")
+    assert refused.json()["detail"] == "noise response:1.0:2: a comparison reports one level, so its law has no SIZE"
+    assert server.create(**draft | {"noise": "response:1", "distance": None})
+
+
 def test_numbers_with_noise_have_no_cuts(server):
     campaign = server.opened()
     assert cuts_of(server, campaign) == {"as_of": None, "tasks": {}}

@@ -1,6 +1,8 @@
 """Draft, open, closed: what an operator can do to a campaign, and when."""
 
 import hashlib
+import json
+from decimal import Decimal
 
 import pytest
 
@@ -133,12 +135,23 @@ def test_a_bad_draft_is_refused_by_name(server):
     assert server.client.post("/api/campaigns", json=good, headers=server.operator).status_code == 201
 
 
+@pytest.mark.parametrize("number", ["1e15", "1E-16", "12345678901234.567"])
+def test_a_number_that_cannot_be_used_is_named_once_and_as_a_number(server, number):
+    draft = json.dumps(campaign_body(distance=7)).replace('"distance": 7', f'"distance": {number}')
+    headers = server.operator | {"Content-Type": "application/json"}
+    detail = server.client.post("/api/campaigns", content=draft, headers=headers).json()["detail"]
+    assert detail.startswith(f"distance {Decimal(number)}: it must lie between -1e15 and 1e15")
+
+
 def test_a_campaign_has_a_limited_number_of_grids(server):
     """Each has its own promise: 3,000 of them delayed a page for minutes."""
     tasks = [{"id": f"t{n}", "low": 0, "high": 100, "grid": f"{0.001 + n / 10_000:.4f}"} for n in range(101)]
     answer = server.client.post("/api/campaigns", json=campaign_body(tasks=tasks), headers=server.operator)
     assert (answer.status_code, answer.json()["code"]) == (422, "bad_manifest")
-    assert "101 different grids: devices check at most 100" in answer.json()["detail"]
+    assert (
+        "101 different pairs of grid and distance, or numbers of choices: devices check at most 100"
+        in answer.json()["detail"]
+    )
     server.create(tasks=tasks[:100])
 
 

@@ -18,7 +18,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 for any free one.")] = 8000,
     public_url: Annotated[
-        str | None, typer.Option(help="Address as participants see it, for invitation links.")
+        str | None, typer.Option(help="Address as participants see it, for invitations and other links.")
     ] = None,
     tls_cert: Annotated[Path | None, typer.Option(help="TLS certificate (PEM), to serve HTTPS.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Private key of the certificate (PEM).")] = None,

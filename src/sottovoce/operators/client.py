@@ -56,7 +56,7 @@ class OperatorClient(HttpClient):
         return self._ask("GET", f"/api/campaigns/{campaign}")
 
     def open(self, campaign: str) -> dict[str, Any]:
-        """Open a draft; from then on it cannot be changed."""
+        """Open a draft; from then on its terms cannot be changed."""
         return self._ask("POST", f"/api/campaigns/{campaign}/open")
 
     def close(self, campaign: str) -> dict[str, Any]:

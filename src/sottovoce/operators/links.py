@@ -10,12 +10,12 @@ from sottovoce.errors import MissingExtra, UnreadableFile
 
 
 def check_free(path: Path) -> None:
-    """Links are shown once: a file with earlier ones is not overwritten, and the folder of the new one must exist."""
+    """Links are shown once: earlier ones are never overwritten, and the folder of the new ones must exist."""
     from sottovoce.claims.writing import check_folder
 
     if path.exists():
         raise UnreadableFile(
-            f"{path}: it exists already, perhaps with links that cannot be shown again; name another file"
+            f"{path}: it exists already, perhaps with links that cannot be shown again; choose another name"
         )
     check_folder(path)
 

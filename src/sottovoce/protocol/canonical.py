@@ -152,7 +152,7 @@ def _check_text(document: Any) -> None:
 
 
 def canonical_decimal(number: object) -> str:
-    """The one spelling of a decimal: no exponent, no needless zero, at most 15 digits that count.
+    """The one spelling of a decimal: no exponent, no needless zero, at most 15 significant digits.
 
     >>> canonical_decimal("0.50"), canonical_decimal(1e-3), canonical_decimal(10), canonical_decimal("-0")
     ('0.5', '0.001', '10', '0')
@@ -163,7 +163,8 @@ def canonical_decimal(number: object) -> str:
         raise Problem("bad_number", "a number is out of range: it must lie between -1e15 and 1e15")
     text = repr(number) if isinstance(number, float) else str(number).strip()
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
-        raise Problem("bad_number", f"{_short(text)}: it must be a decimal number")
+        limit = f" of at most {_LONGEST_NUMBER} characters" if len(text) > _LONGEST_NUMBER else ""
+        raise Problem("bad_number", f"{_short(text)}: it must be a decimal number{limit}")
     exact = Decimal(text)
     if exact == 0:
         return "0"
@@ -173,7 +174,7 @@ def canonical_decimal(number: object) -> str:
     if len(powers.digits) > _MOST_DIGITS or exact.adjusted() >= _LARGEST_POWER or powers.exponent < -_LARGEST_POWER:
         raise Problem(
             "bad_number",
-            f"{_short(text)}: it must lie between -1e15 and 1e15, with at most 15 digits and 15 decimals",
+            f"{_short(text)}: it must lie between -1e15 and 1e15, with at most 15 significant digits and 15 decimals",
         )
     return f"{exact:f}"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal as ExactDecimal
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
@@ -184,18 +185,25 @@ def _problem(code: str, mistake: ValidationError) -> Problem:
     if loc[:1] == ["tasks"] and loc[2:3] in (["number"], ["choice"]):
         del loc[2]  # the kind of the task
     place = ".".join(map(str, loc))
-    # The text of a whole document would take long to produce, and nobody would read it.
-    shown = "" if isinstance(first["input"], dict | list) else repr(first["input"])
+    shown = _shown(first["input"])
     rule, fix = rule_of(first), ""
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, Problem | BadParameter):
         rule, fix = _advice(cause)
-    rule = rule.removeprefix(shown).removeprefix(": ").lstrip() if shown else rule
+    if shown:  # it stands before the rule already, as it is or as text
+        for words in (shown, repr(str(first["input"]))):
+            rule = rule.removeprefix(words).removeprefix(": ").lstrip()
     rule = f"it {rule}" if rule.startswith("must ") else rule
     value = f" {shown}" if shown and len(shown) <= 60 and first["type"] != "missing" else ""
     if not place:
         return Problem(code, rule if first["type"] in ("value_error", "field") else f"the document: {rule}", fix=fix)
     return Problem(code, f"{place}{value}: {rule}", fix=fix)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list):  # the text of a whole document would take long to produce
+        return ""
+    return str(value) if isinstance(value, ExactDecimal) else repr(value)  # in JSON a decimal is a plain number
 
 
 def _advice(mistake: Problem | BadParameter) -> tuple[str, str]:

@@ -37,8 +37,8 @@ class Frame:
         ends = (self.left, self.bottom, self.right, self.top)
         if not all(map(math.isfinite, ends)) or self.left == self.right or self.bottom == self.top:
             raise UnreadableFile(
-                f"frame {':'.join(f'{end:g}' for end in ends)}: it must be the coordinates of the picture's left, "
-                "bottom, right and top edge, with opposite edges apart; for example 0:0:80:60"
+                f"frame {':'.join(f'{end:g}' for end in ends)}: it must be the finite coordinates of the picture's "
+                "left, bottom, right and top edges, with opposite edges apart; for example 0:0:80:60"
             )
 
     @classmethod
@@ -243,7 +243,9 @@ def _point(where: str, coordinates: Any) -> Point:
     if len(numbers) < 2 or not all(
         isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < 1e15 for number in numbers
     ):
-        raise UnreadableFile(f"{where}: a point must be two numbers below 10^15, such as [12.5, 3]; correct it")
+        raise UnreadableFile(
+            f"{where}: a point must be two numbers between -10^15 and 10^15, such as [12.5, 3]; correct it"
+        )
     return float(numbers[0]), float(numbers[1])
 
 
@@ -254,4 +256,8 @@ def _bounds(name: str, box: Any) -> Frame | None:
         raise UnreadableFile(f"{name}: its bbox must be four numbers, [left, bottom, right, top]; correct it")
     half = len(box) // 2
     (left, bottom), (right, top) = _point(f"{name}, bbox", box[:2]), _point(f"{name}, bbox", box[half : half + 2])
+    if left == right or bottom == top:
+        raise UnreadableFile(
+            f"{name}: its bbox must be [left, bottom, right, top], with opposite edges apart; correct it"
+        )
     return Frame(left, bottom, right, top)

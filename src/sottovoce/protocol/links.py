@@ -42,12 +42,15 @@ class InvitationLink:
             raise Problem("bad_link", "the link: it must look like https://server/j/TOKEN#sha256=HASH") from None
         token = parts.path.partition("/j/")[2]
         if not _TOKEN.fullmatch(token) or parts.query:
-            raise Problem("bad_link", "the link: after /j/ it must have the token of an invitation, and nothing else")
+            raise Problem(
+                "bad_link",
+                "the link: between /j/ and # (or the end) it must have the token of an invitation, and nothing else",
+            )
         if not parts.fragment:
             return cls(server, token, None)
         name, _, digest = parts.fragment.partition("=")
         if name != "sha256" or not _HASH.fullmatch(digest):
-            raise Problem("bad_link", "the link: after # it must have sha256= and 64 hexadecimal digits")
+            raise Problem("bad_link", "the link: after # it must have sha256= and 64 hexadecimal digits in lower case")
         return cls(server, token, digest)
 
 

@@ -83,8 +83,8 @@ class NumberTask(Task):
         if max(abs(low), abs(high)) / grid > _MOST_STEPS:
             raise field_error(
                 "grid",
-                f"grid {self.grid} of task {self.id!r} is too fine for its range: over 2^53 steps",
-                "it is too fine for the range: over 2^53 steps",
+                f"grid {self.grid} of task {self.id!r} is too fine for values this large: over 2^53 steps from 0",
+                "it is too fine for values this large: over 2^53 steps from 0",
             )
         return self
 
@@ -244,7 +244,7 @@ class Manifest(Document):
         if size > MOST_BYTES:
             raise Problem(
                 "bad_manifest",
-                f"manifest of {size / 2**20:.1f} MiB: devices accept at most {MOST_BYTES >> 20} MiB",
+                f"manifest of {size:,} bytes: devices accept at most {MOST_BYTES:,}",
                 fix="shorten its texts, or divide the tasks among several campaigns",
             )
         return manifest

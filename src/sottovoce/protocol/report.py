@@ -71,6 +71,7 @@ class Reading(Document):
                 raise Problem(
                     "unknown_choice",
                     f"answer {cell} to task {self.task!r}: it must be a number from 0 to {part.cells - 1}",
+                    fix="send the number of the level, counted from 0" if task.kind == "number" else "",
                 )
             if cell >= following:
                 raise Problem(

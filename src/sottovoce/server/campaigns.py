@@ -242,11 +242,18 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
         most = min(fields.get("readings", base["readings"]), len(fields.get("tasks", base["tasks"])))
         fields["answer"] = most if whole else min(base["answer"], most)
     manifest = drafted(replaced(base, fields))
+    if any(manifest.is_compared(task) and manifest.part_of(task).cells_reported > 1 for task in manifest.tasks):
+        raise Problem(
+            "bad_manifest",
+            f"noise {manifest.laws['number']}: a comparison reports one level, so its law has no SIZE",
+            fix="leave SIZE out, as in response:1",
+        )
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",
-            f"tasks on {len(manifest.parts):,} different grids: devices check at most {MOST_GRIDS}",
-            fix="give similar tasks the same grid",
+            f"tasks with {len(manifest.parts):,} different pairs of grid and distance, or numbers of choices: devices "
+            f"check at most {MOST_GRIDS}",
+            fix="give similar tasks the same grid and distance",
         )
     return manifest
 

@@ -34,7 +34,10 @@ def plain_code(typed: str) -> str:
     """
     plain = re.sub(r"[\s.–—-]", "", typed).upper()
     if len(plain) != LENGTH or not set(plain) <= set(ALPHABET):
-        raise Problem("code_unknown", f"the code: it must be {LENGTH} letters and digits, such as K7M-4PQ-X2D")
+        raise Problem(
+            "code_unknown",
+            f"the code: it must be {LENGTH} letters and digits, without I, O, 0 and 1, such as K7M-4PQ-X2D",
+        )
     return plain
 
 

@@ -12,7 +12,7 @@ from sottovoce.protocol.problems import Problem
 from sottovoce.server.codes import SALT, code_token, new_code
 from sottovoce.server.state import ServerState
 from sottovoce.server.storage.campaigns import campaign_of
-from sottovoce.server.storage.invitations import create_invitations, create_open_link, store_invitations
+from sottovoce.server.storage.invitations import create_invitations, create_open_link, full, store_invitations
 from sottovoce.server.storage.rows import CampaignRow, InvitationKind, InvitationRow
 from sottovoce.server.storage.secrets import server_secret
 
@@ -67,8 +67,7 @@ def refuse_unusable(invitation: InvitationRow, now: int) -> None:
     """Refuse an invitation that admits nobody, according to the state that its operator sees."""
     state = state_of(invitation, now)
     if state == "spent" and invitation.kind == "open":
-        people = "1 person" if invitation.most == 1 else f"{invitation.most:,} people"
-        raise Problem("invitation_full", f"invitation {invitation.key}: it admits {people}")
+        raise full(invitation)
     if state == "spent":
         raise Problem("invitation_spent", f"invitation {invitation.key}: it has been used")
     if state != "unspent":

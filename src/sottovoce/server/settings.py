@@ -33,8 +33,8 @@ class Settings(BaseSettings):
     public_url: Annotated[
         str | None,
         Field(
-            description="Address of the server as participants see it, for invitation links; by default the address of "
-            "the request."
+            description="Address of the server as participants see it, for invitations and other links; by default the "
+            "address of the request. Without it, webhook events contain only the path of the results."
         ),
     ] = None
 
@@ -97,7 +97,7 @@ class Settings(BaseSettings):
         Field(gt=0, description="A client that reads less than 16 KiB of its response in this time is disconnected."),
     ] = 20.0
     stop_seconds: Annotated[
-        int, Field(ge=1, description="On shutdown, wait this long for requests that are in progress.")
+        int, Field(ge=1, description="On shutdown, wait at most this long for requests that are in progress.")
     ] = 5
 
     least_claims: Annotated[
@@ -105,8 +105,8 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             description="Results change in steps: the truth of a task is shown once it has this many claims, and "
-            "changes when there are this many more; counts, exports and the list of used invitations follow the same "
-            "steps.",
+            "changes when there are this many more; counts, exports and the list of used invitations change in steps "
+            "of this size too.",
         ),
     ] = 5
     retention_days: Annotated[
@@ -145,11 +145,12 @@ class Settings(BaseSettings):
     @classmethod
     def _hard_to_guess(cls, token: SecretStr | None) -> SecretStr | None:
         secret = "" if token is None else token.get_secret_value()
+        characters = "1 character" if len(secret) == 1 else f"{len(secret)} characters"
         if token is not None and not _TOKEN.fullmatch(secret):
             # A header carries no other characters, and spaces around a token in it are cut off.
             raise ValueError(
-                f"the token has {len(secret)} characters: it must be at least 16 visible ASCII characters without "
-                "spaces, otherwise it could be guessed or could not be sent; generate one with "
+                f"the token has {characters}: it must be at least 16 visible ASCII characters without spaces, "
+                "otherwise it could be guessed or could not be sent; generate one with "
                 "python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
             )
         return token

@@ -40,7 +40,7 @@ class _TaskDraft(RequestBody):
 
 
 class _TaskEntry(BaseModel):
-    """A number to measure, or a question with choices; what does not apply is null."""
+    """A number to measure, or a question with choices; what does not apply is null or empty."""
 
     id: str
     title: protocol.Text

@@ -57,10 +57,11 @@ def check_webhook(url: str, settings: Settings) -> None:
         raise _refused(url, f"it must begin with https://{' or http://' if private else ''}")
     if not parts.hostname or parts.username or parts.password or parts.fragment or len(url) > MOST_CHARACTERS:
         raise _refused(
-            url, f"it must name a host, without a password and without #, in at most {MOST_CHARACTERS:,} characters"
+            url,
+            f"it must name a host, without a user name, a password or #, in at most {MOST_CHARACTERS:,} characters",
         )
     if not url.isascii() or not url.isprintable() or " " in url:
-        raise _refused(url, "it must be written in plain ASCII characters")
+        raise _refused(url, "it must be written in ASCII characters, without spaces")
     try:
         literal = ip_address(parts.hostname)
     except ValueError:

@@ -19,8 +19,12 @@ def cleaned_logo(content: bytes) -> Picture:
 def cleaned_picture(content: bytes, most: int = MOST_BYTES) -> Picture:
     """A PNG, JPEG or SVG that is safe to show; anything else raises a `Problem`."""
     if len(content) > most:
-        raise refused(f"{len(content):,} bytes: it must have at most {most:,}, since every phone loads it")
+        raise refused(
+            f"{len(content):,} bytes: it must have at most {most:,}, since every phone loads it", "make it smaller"
+        )
     picture = cleaned_raster(content) or cleaned_drawing(content)
     if len(picture.content) > most:  # references within a drawing are written out
-        raise refused(f"{len(picture.content):,} bytes when rewritten: it must have at most {most:,}")
+        raise refused(
+            f"{len(picture.content):,} bytes when rewritten: it must have at most {most:,}", "make it smaller"
+        )
     return picture

@@ -36,9 +36,10 @@ def check_size(width: int, height: int) -> None:
     if not (0 < width <= LONGEST_SIDE and 0 < height <= LONGEST_SIDE) or width * height > MOST_PIXELS:
         raise refused(
             f"{width:,} by {height:,} pixels: each side must have 1 to {LONGEST_SIDE:,} pixels, and the whole picture "
-            f"at most {MOST_PIXELS:,}"
+            f"at most {MOST_PIXELS:,}",
+            fix="make it smaller",
         )
 
 
-def refused(why: str) -> Problem:
-    return Problem("bad_picture", f"the picture, {why}")
+def refused(why: str, fix: str = "") -> Problem:
+    return Problem("bad_picture", f"the picture, {why}", fix=fix)

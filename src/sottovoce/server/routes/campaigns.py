@@ -104,7 +104,10 @@ class Campaign(CampaignEntry):
     manifest_sha256: str | None
     guarantee: dict[str, Any] | None
     erased_at: str | None
-    final: Annotated[bool, Field(description="whether the campaign is closed and its last results are computed")]
+    final: Annotated[
+        bool,
+        Field(description="whether the campaign is closed and its last results are published or cannot be computed"),
+    ]
     trouble: Trouble | None
     counts: Counts
 

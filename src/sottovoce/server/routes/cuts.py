@@ -20,7 +20,7 @@ router = APIRouter(prefix="/api/campaigns", tags=["campaigns"])
 class PublishedCuts(BaseModel):
     """What devices compare readings with. A compared task that is not listed has enough readings."""
 
-    as_of: str | None = Field(description="when the cuts last changed; null if nothing is compared")
+    as_of: str | None = Field(description="when the cuts last changed; null if no task is listed")
     tasks: dict[str, list[list[int]]] = Field(
         description="for each task, alternatives of which a device draws one; each is an ascending list of cuts, in "
         "half grid steps"

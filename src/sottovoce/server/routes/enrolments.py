@@ -88,6 +88,6 @@ async def enrolment(body: Annotated[Enrolment, Depends(body_of(Enrolment))], ser
     responses=problems("unauthorised", "forbidden", "bad_request"),
 )
 async def withdrawal(campaign: CampaignId, token: ParticipantToken, server: Server) -> None:
-    """Withdraw: your readings are erased, and results that are computed from then on do not use them."""
+    """Withdraw: your readings are erased at once, and leave the results of each task with its next step."""
     now = server.clock()
     await server.write(lambda connection: withdraw(connection, campaign, token, now))

@@ -59,7 +59,7 @@ class NewInvitations(RequestBody):
                 fix="leave count out, and give people",
             )  # fmt: skip
         if self.kind != "open" and self.people is not None:
-            raise Problem("bad_request", f"people {self.people}: only an open link admits several", fix="leave it out")
+            raise Problem("bad_request", f"people {self.people}: only an open link has this number", fix="leave it out")
         if self.kind == "link" and self.days is not None:
             raise Problem(
                 "bad_request", f"days {self.days}: a link for one person does not expire",
@@ -174,7 +174,7 @@ async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> 
     responses=problems("unauthorised", "not_found", "invitation_spent", "bad_request"),
 )
 async def revoke(operator: Operator, campaign: CampaignId, invitation: InvitationNumber, server: Server) -> None:
-    """Revoke an invitation. Somebody who has joined with it since the last step remains a participant."""
+    """Revoke an invitation. Whoever has joined with it remains a participant."""
     now = server.clock()
     await server.write(
         lambda connection: revoke_invitation(
@@ -196,7 +196,7 @@ async def rotate(
     request: Request,
     server: Server,
 ) -> Invitation:
-    """Replace an invitation that was lost; the old link stops working."""
+    """Replace a link for one person that was lost; the old link stops working."""
     now, base = server.clock(), address_of(server, request)
 
     def replace(connection: Connection) -> tuple[CampaignRow, tuple[int, str]]:

@@ -76,8 +76,8 @@ async def shown_picture(
 async def put(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Campaign:
     """Give a draft a picture of the place: PNG, JPEG or SVG, recognised by its content and rewritten.
 
-    Metadata is removed, including the position at which a photograph was taken. A picture with scripts, or that
-    refers to anything outside itself, is refused.
+    Metadata is removed, including the position at which a photograph was taken, and so are links. A picture with
+    scripts, or that refers to anything else outside itself, is refused.
     """
     picture = await run_in_threadpool(cleaned_picture, await request.body())
     return await server.write(

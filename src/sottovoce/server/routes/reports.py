@@ -134,7 +134,8 @@ async def submit_batch(operator: Operator, campaign: CampaignId, request: Reques
     reports = document.get("reports") if isinstance(document, dict) and len(document) == 1 else None
     if not isinstance(reports, list) or not 1 <= len(reports) <= _MOST_IN_BATCH:
         raise Problem(
-            "bad_request", f"the body: it must hold a list of 1 to {_MOST_IN_BATCH} reports, and nothing else"
+            "bad_request",
+            f"the body: it must have the field reports, a list of 1 to {_MOST_IN_BATCH:,} reports, and no other field",
         )
     waiting = [_submit(campaign, entry, server) for entry in reports]
     outcomes = await asyncio.gather(*waiting)

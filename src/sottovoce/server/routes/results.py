@@ -192,7 +192,7 @@ _FILE: dict[int | str, dict[str, Any]] = {
     },
 )
 async def results_file(campaign: CampaignId, format: Format, request: Request, server: Server) -> Response:
-    """The newest results as a table: one row per task, with its truth, interval and number of claims."""
+    """The newest results as a table: one row per task, with its figures."""
     return await run_in_threadpool(results_file_of, request, await _newest(campaign, request, server), campaign, format)
 
 
@@ -214,8 +214,9 @@ async def claims_file(
     """The claims behind the newest results (user, object, value, noise_law), as `sottovoce discover` reads them.
 
     Users are random names that change with each step: a name stands for what one participant sent in one step. A
-    campaign with both kinds of tasks has a file of numbers and, with ``kind`` "choice", one of choices. Where numbers
-    are compared, the columns are user, object, cuts, level and noise_law, which `sottovoce discover` reads too.
+    campaign with both kinds of tasks has a file of numbers and, with ``kind`` "choice", one of choices. For choices
+    there is also the column choices, with the number of choices of the task. Where numbers are compared, the columns
+    are user, object, cuts, level and noise_law, which `sottovoce discover` reads too.
     """
 
     least = server.settings.least_claims

@@ -96,8 +96,12 @@ def _checked(connection: sqlite3.Connection, source: Path) -> BackupContents:
     """The contents of a copy, if it passes the check."""
     verdicts = [verdict for (verdict,) in connection.execute("PRAGMA integrity_check(1)")]
     if verdicts != ["ok"] or connection.execute("PRAGMA foreign_key_check").fetchone():
-        raise UnreadableFile(f"{source}: {verdicts[0]}; {_BROKEN}")
-    ((revision,),) = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+        found = "some rows refer to missing ones" if verdicts == ["ok"] else verdicts[0]
+        raise UnreadableFile(f"{source}: {found}; {_BROKEN}")
+    revisions = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+    if len(revisions) != 1:
+        raise UnreadableFile(f"{source}: it does not name its schema; {_BROKEN}")
+    ((revision,),) = revisions
     scripts = ScriptDirectory(str(Path(migrations.__file__).parent))
     if revision not in {script.revision for script in scripts.walk_revisions()}:
         raise UnreadableFile(

@@ -203,8 +203,8 @@ def open_campaign(connection: Connection, campaign: CampaignRow, manifest: Manif
     if campaign.manifest != manifest.bytes():
         raise Problem(
             "wrong_state",
-            f"campaign {campaign.id!r}: it was changed while it was being opened",
-            fix="check it, and open it again",
+            f"campaign {campaign.id!r}: it was changed while it was being opened, so it is still a draft",
+            fix="check the change, then open it",
         )
     if campaign.deadline is not None and campaign.deadline <= now:
         raise Problem(

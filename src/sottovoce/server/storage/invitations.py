@@ -93,7 +93,7 @@ def _require_open(campaign: CampaignRow) -> None:
     if campaign.state != "open":
         state = "a draft" if campaign.state == "draft" else campaign.state
         raise Problem(
-            "campaign_not_open", f"campaign {campaign.id!r}: it is {state}, and only open ones have invitations"
+            "campaign_not_open", f"campaign {campaign.id!r}: it is {state}, and only open ones get new invitations"
         )
 
 
@@ -104,8 +104,18 @@ def _unspent(connection: Connection, campaign_key: int, key: int) -> InvitationR
     if invitation is None:
         raise Problem("not_found", f"invitation {key}: the campaign has no such invitation", fix="check its number")
     if invitation.shown_spent:
-        raise Problem("invitation_spent", f"invitation {key}: it has been used")
+        raise Problem(
+            "invitation_spent",
+            f"invitation {key}: it has been used",
+            fix="leave it as it is, and make another if one is needed",
+        )
     return invitation
+
+
+def full(link: InvitationRow) -> Problem:
+    """The problem with an open link that has admitted as many people as it can."""
+    people = "1 person, who has joined" if link.most == 1 else f"{link.most:,} people, who have all joined"
+    return Problem("invitation_full", f"invitation {link.key}: it admits {people}")
 
 
 def invitation_with(connection: Connection, token: str) -> tuple[InvitationRow, CampaignRow]:

@@ -9,7 +9,7 @@ from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import new_token, participant_token, same_hash, token_hash
 from sottovoce.server.clock import moment
 from sottovoce.server.storage.engine import mark_erased
-from sottovoce.server.storage.invitations import invitation_with
+from sottovoce.server.storage.invitations import full, invitation_with
 from sottovoce.server.storage.rows import InvitationRow, ParticipantRow, row_or_none
 from sottovoce.server.storage.tables import campaigns, invitations, joinings, participants, readings, reports, tasks
 
@@ -58,8 +58,7 @@ def refuse_if_over(row: InvitationRow, now: int) -> None:
     if row.expires_at is not None and row.expires_at <= now:
         raise Problem("invitation_expired", f"invitation {row.key}: it was valid until {moment(row.expires_at)}")
     if row.most is not None and row.joined >= row.most:
-        people = "1 person, who has joined" if row.most == 1 else f"{row.most:,} people, who have all joined"
-        raise Problem("invitation_full", f"invitation {row.key}: it admits {people}")
+        raise full(row)
 
 
 def _is_used(connection: Connection, row: InvitationRow, mark: str) -> bool:

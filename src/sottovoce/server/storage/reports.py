@@ -225,10 +225,10 @@ class _Batch:
                 "task_already_reported", f"task {task!r}: this participant has already answered it in another report"
             )
         if len(answered) + len(places) > terms.manifest.most_answers:
+            before = "1 reading" if len(answered) == 1 else f"{len(answered)} readings"
             raise Problem(
                 "too_many_readings",
-                f"{len(answered)} readings before and {len(places)} now: a participant may give at most "
-                f"{terms.manifest.most_answers}",
+                f"{before} before and {len(places)} now: a participant may give at most {terms.manifest.most_answers}",
             )
         full = self._full(campaign.key, terms, places)
         if len(full) == len(places):
@@ -313,7 +313,11 @@ class _Batch:
 def _replay(report: Submission, participant_key: int, known: tuple[int, str | None, int]) -> Receipt:
     sender, content_hash, count = known
     if sender != participant_key:
-        raise Problem("report_conflict", f"report {report.report_id}: this id belongs to another participant's report")
+        raise Problem(
+            "report_conflict",
+            f"report {report.report_id}: this id belongs to another participant's report",
+            fix="draw a new random id",
+        )
     if content_hash is None:
         raise Problem("erased", f"report {report.report_id}: it was received, and its readings have been erased since")
     if not same_hash(content_hash, report.content_hash):

@@ -117,7 +117,9 @@ class Writer:
             raise Problem("unavailable", "the server is stopping", retry_after=5)
         if len(self._waiting) >= self._most_waiting:
             raise Problem(
-                "unavailable", f"{self._most_waiting:,} reports are already waiting to be stored", retry_after=5
+                "unavailable",
+                f"too many reports are waiting to be stored: at most {self._most_waiting:,} may",
+                retry_after=5,
             )
         if not self._waiting:
             self._loop.call_later(self._seconds, self._fall_due)
