@@ -76,6 +76,13 @@ def test_limits_that_mean_nothing_are_refused(wrong):
         Limits(**wrong)
 
 
+def test_the_rule_for_a_limit_excludes_infinity():
+    with pytest.raises(BadParameter, match="limit total_epsilon inf: it must be a finite number above 0"):
+        Limits(total_epsilon=float("inf"))
+    with pytest.raises(BadParameter, match="limit delta -1: it must be 0 or a finite number above 0"):
+        Limits(delta=-1)
+
+
 def test_a_device_under_fresh_noise_never_loads_numpy():
     """In a fresh interpreter: it is imported, judges a promise and adds noise."""
     code = """

@@ -100,7 +100,9 @@ export function showOffer(offer, promise, limits) {
 
 /** Who sees the results, and when values are erased. In the first format results are public. */
 function termsOf({ public_results: isPublic = true, retention: days }) {
-  return [isPublic ? say("terms.public") : say("terms.private"), days !== undefined ? say("terms.erased", { count: days }) : isKiosk ? say("terms.keptHere") : say("terms.kept")];
+  const seen = isPublic ? say("terms.public") : say("terms.private");
+  if (days === undefined) return [seen, isKiosk ? say("terms.keptHere") : say("terms.kept")];
+  return [seen, days ? say("terms.erased", { count: days }) : say("terms.erasedAtOnce")];
 }
 
 async function showJoined({ campaign }, { isNew = false } = {}) {
