@@ -183,8 +183,8 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     hindrance = code;
     return draw();
   });
-  if (isNew) welcome();
   const { participant_token: token, withdrawn_at: withdrawn } = joined;
+  if (isNew) welcome(token);
   const refused = !token && !withdrawn && (await enrol(campaign).then(draw, (problem) => !problem.later && problem));
   if (refused) return showProblem(refused);
   [end] = await Promise.all([
@@ -198,8 +198,8 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
 const kioskBanner = () => h("p.banner", say("kiosk.banner"), " ", button(say("kiosk.over"), startOver, ".plain"));
 
 /** Lead those who have just joined to the first question. */
-function welcome() {
-  announce(say("joined"));
+function welcome(token) {
+  announce(token ? say("joined") : say("notConfirmed"));
   const first = document.querySelector("#reading-0");
   first?.focus({ preventScroll: true });
   first?.closest(".field").scrollIntoView({ block: "center" });
