@@ -111,5 +111,5 @@ def on_many_grids(**parts):
 def test_more_grids_than_can_be_judged_in_a_moment_are_refused():
     problem = refusal(Limits().judge, on_many_grids(noise="gaussian:3.74"))
     assert problem.code == "too_many_grids"  # a change of one's own limits would not help
-    assert re.match("tasks on 101 different grids: a device checks at most 100", problem.detail)
+    assert re.match("tasks with 101 different pairs of grid and distance: a device checks at most 100", problem.detail)
     assert Limits().judge(on_many_grids()).epsilon <= 1.1  # fresh noise is one division for each

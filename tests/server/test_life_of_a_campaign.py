@@ -138,7 +138,7 @@ def test_a_campaign_has_a_limited_number_of_grids(server):
     tasks = [{"id": f"t{n}", "low": 0, "high": 100, "grid": f"{0.001 + n / 10_000:.4f}"} for n in range(101)]
     answer = server.client.post("/api/campaigns", json=campaign_body(tasks=tasks), headers=server.operator)
     assert (answer.status_code, answer.json()["code"]) == (422, "bad_manifest")
-    assert "101 different grids: devices check at most 100" in answer.json()["detail"]
+    assert "101 different pairs of grid and distance: devices check at most 100" in answer.json()["detail"]
     server.create(tasks=tasks[:100])
 
 

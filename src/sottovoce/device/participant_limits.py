@@ -63,7 +63,7 @@ class Limits:
         if len(long) > MOST_GRIDS:
             raise Problem(
                 "too_many_grids",
-                f"tasks on {len(long):,} different grids: a device checks at most {MOST_GRIDS}",
+                f"tasks with {len(long):,} different pairs of grid and distance: a device checks at most {MOST_GRIDS}",
             )
         promise = promise_of(manifest, self.delta, enough=self.epsilon)
         self.check(promise)

@@ -245,8 +245,8 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",
-            f"tasks on {len(manifest.parts):,} different grids: devices check at most {MOST_GRIDS}",
-            fix="give similar tasks the same grid",
+            f"tasks with {len(manifest.parts):,} different pairs of grid and distance: devices check at most {MOST_GRIDS}",
+            fix="give similar tasks the same grid and distance",
         )
     return manifest
 
