@@ -245,7 +245,8 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",
-            f"tasks with {len(manifest.parts):,} different pairs of grid and distance: devices check at most {MOST_GRIDS}",
+            f"tasks with {len(manifest.parts):,} different pairs of grid and distance: devices check at most "
+            f"{MOST_GRIDS}",
             fix="give similar tasks the same grid and distance",
         )
     return manifest
