@@ -161,8 +161,9 @@ def test_typing_and_clicking_survive_a_redraw_of_the_page(participant, invited):
     phone.context.route("**/api/enrolments", lambda route: held.append(route))
     phone.context.route("**/api/enrolments", lambda route: route.abort(), times=1)
     page.get_by_role("button", name="Join this campaign").click()
-    waits = page.get_by_text("The server has not yet confirmed that you have joined")
+    waits = page.locator("main").get_by_text("The server has not yet confirmed that you have joined")
     expect(waits).to_be_visible()
+    expect(page.locator("#news")).to_contain_text("has not yet confirmed")  # for screen readers
     page.locator("#reading-0").fill("12345")
     page.locator("#reading-0").evaluate("(input) => input.setSelectionRange(1, 3)")
     page.locator(".promise summary").click()
@@ -293,10 +294,10 @@ def test_a_lost_answer_to_joining_locks_nobody_out(participant, invited):
 
     phone.context.route("**/api/enrolments", lose)
     page.get_by_role("button", name="Join this campaign").click()
-    expect(page.get_by_text("The server has not yet confirmed that you have joined")).to_be_visible()
+    expect(page.locator("main").get_by_text("The server has not yet confirmed that you have joined")).to_be_visible()
     bad_times.clear()
     page.reload()
-    expect(page.get_by_text("The server has not yet confirmed that you have joined")).to_be_hidden()
+    expect(page.locator("main").get_by_text("The server has not yet confirmed that you have joined")).to_be_hidden()
     phone.send("1", "2", "3")
     expect(delivered(page)).to_be_visible()
     assert lost[0] == 201

@@ -208,11 +208,12 @@ def test_a_deadline_that_has_passed_is_shown_as_such(participant, start_server, 
     ("changes", "words"),
     [
         ({}, ["The results are public", "set no date for erasing"]),
-        ({"public_results": True, "retention": 30}, ["The results are public", "erased 30 days after"]),
-        ({"public_results": False, "retention": 1}, ["Only the operator", "erased 1 day after"]),
+        ({"public_results": True, "retention": 30}, ["The results are public", "erased no later than 30 days after"]),
+        ({"public_results": False, "retention": 1}, ["Only the operator", "erased no later than 1 day after"]),
+        ({"public_results": True, "retention": 0}, ["The results are public", "erased when the campaign closes"]),
         ({"public_results": False}, ["Only the operator", "set no date for erasing"]),
     ],
-    ids=["first format", "public", "private", "kept"],
+    ids=["first format", "public", "private", "at once", "kept"],
 )
 def test_what_happens_to_answers_is_explained_before_joining(participant, invited, changes, words):
     _, url = invited(halls=1, **changes)
@@ -253,7 +254,7 @@ def test_own_answers_appear_beside_the_result_if_they_were_kept(participant, inv
     page.get_by_label("Meine Antworten auf diesem Gerät aufbewahren").check()
     phone.confirm()
     expect(page.locator("li .chip.delivered")).to_be_visible()
-    expect(page.locator("#own")).to_contain_text("noch nicht veröffentlicht")
+    expect(page.locator("#own")).to_contain_text("kein Ergebnis verfügbar")
     server.crowd(campaign, 6, steps=(310, 200))
     until(lambda: server.results(campaign)["reports"] >= 6, "results")
     page.reload()

@@ -191,7 +191,7 @@ def test_a_long_list_of_options_is_not_taken_for_a_file_name(tmp_path):
     arguments = ["perturb", str(tmp_path / "a.csv"), "--noise", "response:9", "--choices", options, "--out", out]
     ran = CliRunner().invoke(app, arguments)
     assert ran.exit_code == 0, ran.exception
-    assert "among 100 options" in ran.output
+    assert "2 users, 100 options" in ran.output
 
 
 def test_the_advice_for_a_second_answer_can_be_followed(tmp_path):

@@ -134,3 +134,16 @@ def test_the_campaign_is_named_where_there_are_several(ask):
         assert "hallways, stairs" in unclear.words
         assert ask("submit", "--reading", "hall-1=1", "--campaign", "stairs").returncode == 0
         assert ask("submit", "--reading", "hall-1", "--campaign", "stairs").returncode == 2
+
+
+@pytest.mark.slow
+def test_withdrawing_before_anything_was_sent_and_from_everything(ask):
+    with campaign_server(manifest(), manifest(campaign="stairs")) as server:
+        for campaign in ("hallways", "stairs"):
+            ask("join", server.invite(campaign), "--yes", "--json")
+        assert ask("submit", "--reading", "hall-1=12", "--campaign", "stairs").returncode == 0
+        assert "You had sent no readings" in ask("withdraw", "hallways", "--yes").words
+        assert "has confirmed that it erased your readings" in ask("withdraw", "stairs", "--yes").words
+    nothing = ask("submit", "--reading", "hall-1=1")
+    assert nothing.returncode == 2
+    assert "you have withdrawn from all that you joined" in nothing.words

@@ -96,6 +96,27 @@ def test_joining_twice_spends_one_invitation(server, participant):
     assert len(server.enrolments) == 1
 
 
+def test_nobody_who_has_withdrawn_joins_again(server, participant):
+    link = server.invite()
+    participant.join(link)
+    participant.withdraw()
+    for again in (link, server.invite()):
+        problem = refusal(participant.join, again)
+        assert problem.code == "withdrawn"
+        assert "you withdrew on" in problem.detail
+
+
+def test_a_withdrawal_before_enrolment_stays_one(server, participant):
+    link = server.invite()
+    server.trouble("/enrolments", "lost")
+    with pytest.raises(TryLater):
+        participant.join(link)
+    participant.withdraw()
+    spent = len(server.enrolments)
+    assert refusal(participant.join, link).code == "withdrawn"
+    assert len(server.enrolments) == spent
+
+
 def test_a_spent_invitation_can_be_replaced_by_another(server, participant):
     link = server.invite()
     server.enrolments[link.token] = ("somebody else's key", "x" * 43)

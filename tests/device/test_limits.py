@@ -76,6 +76,13 @@ def test_limits_that_mean_nothing_are_refused(wrong):
         Limits(**wrong)
 
 
+def test_the_rule_for_a_limit_excludes_infinity():
+    with pytest.raises(BadParameter, match="limit total_epsilon inf: it must be a finite number above 0"):
+        Limits(total_epsilon=float("inf"))
+    with pytest.raises(BadParameter, match="limit delta -1: it must be 0 or a finite number above 0"):
+        Limits(delta=-1)
+
+
 def test_a_device_under_fresh_noise_never_loads_numpy():
     """In a fresh interpreter: it is imported, judges a promise and adds noise."""
     code = """
@@ -104,5 +111,5 @@ def on_many_grids(**parts):
 def test_more_grids_than_can_be_judged_in_a_moment_are_refused():
     problem = refusal(Limits().judge, on_many_grids(noise="gaussian:3.74"))
     assert problem.code == "too_many_grids"  # a change of one's own limits would not help
-    assert re.match("tasks on 101 different grids: a device checks at most 100", problem.detail)
+    assert re.match("tasks with 101 different pairs of grid and distance: a device checks at most 100", problem.detail)
     assert Limits().judge(on_many_grids()).epsilon <= 1.1  # fresh noise is one division for each

@@ -11,7 +11,7 @@ from questions import BIRD, PATH, WIDTH, only, second
 from sottovoce.privacy.guarantee import Guarantee
 from sottovoce.protocol import Manifest, Problem, Report, promise_of
 from sottovoce.protocol.drafting import drafted, replaced
-from sottovoce.protocol.promise import distance_words, pure_epsilon, sentence
+from sottovoce.protocol.promise import distance_words, pure_epsilon, sentence, terms
 
 
 def refusal(call, *arguments, **options):
@@ -61,6 +61,15 @@ def test_what_only_the_second_format_can_express_keeps_a_draft_in_it(more):
     assert kept.format == "sottovoce-manifest/2"
     assert more.items() <= kept.content().items()
     assert drafted(kept.content()) == kept
+
+
+@pytest.mark.parametrize(
+    ("days", "words"),
+    [(30, "no later than 30 days after"), (1, "no later than 1 day after"), (0, "erased when the campaign closes")],
+    ids=str,
+)
+def test_the_terms_say_by_when_values_are_erased(days, words):
+    assert words in " ".join(terms(second(retention=days)))
 
 
 @pytest.mark.parametrize("name", WHOLE)

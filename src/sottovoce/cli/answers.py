@@ -55,9 +55,8 @@ def show_answer_guarantee(
         return
     table = figures_table()
     table.add_row("ε", number(epsilon), "")
-    table.add_row(
-        "δ", number(at_epsilon), f"for {counted(readings, 'answer')} together" if unit == "participant" else ""
-    )
+    together = unit == "participant" and readings > 1
+    table.add_row("δ", number(at_epsilon), f"for {counted(readings, 'answer')} together" if together else "")
     table.add_row("pure ε", "none" if pure is None else number(pure), "the ε that holds without exception")
     table.add_row("true answer", number(channel.hit), "the chance that it is reported")
     others = "the other" if cells == 2 else "each of the others"
@@ -91,7 +90,7 @@ def perturb_choices(claims: "Claims", noise: str, choices: str, out: Path, json:
         print_json({"out": str(out), "noise": str(law), "choices": len(options), "readings": len(noisy)})
         return
     console.print(
-        f"{counted(len(noisy), 'answer')} from {counted(noisy.n_users, 'user')} among {len(options)} options, "
+        f"{counted(len(noisy), 'answer')} from {counted(noisy.n_users, 'user')}, {counted(len(options), 'option')}, "
         f"noise {law}, in {out}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip

@@ -145,9 +145,10 @@ def submit(
 ) -> None:
     """Add noise to readings, once, and send them. What cannot be sent now is queued.
 
-    Readings are final. Each task's reading is released only once: a changed one is refused, since two noisy copies
+    Readings are final. Each task's reading is released only once: a second one is refused, since two noisy copies
     reveal more than one does. If the server reports that the campaign has closed, nothing is released, and nothing
-    counts against your limits. Queued reports are sent by the next submit, or by sottovoce ledger --send.
+    counts against your limits. Queued reports are sent by the next submit to the same campaign, or by sottovoce
+    ledger --send.
     """
     from sottovoce.device import flush, release
     from sottovoce.device.cuts import fetch_cuts, require_open
@@ -234,9 +235,13 @@ def withdraw(
                 f"campaign {chosen.campaign!r}: you did not confirm the withdrawal, so you still take part; run the "
                 "command again to withdraw"
             )
+        nothing_sent = chosen.participant_token is None or not mine.releases(chosen.campaign)
         confirmed = withdraw_from(mine, chosen.campaign, device.client, device.retries())
     if json:
         print_json({"campaign": chosen.campaign, "confirmed": confirmed})
+        return
+    if confirmed and nothing_sent:
+        console.print("You have withdrawn. You had sent no readings, so there are none to erase.", highlight=False)
         return
     console.print(
         "You have withdrawn; the server has confirmed that it erased your readings. What it learnt from them before "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @grouped
 def ledger(
-    send: Annotated[bool, typer.Option("--send", help="Send queued reports first.")] = False,
+    send: Annotated[bool, typer.Option("--send", help="Send queued reports and withdrawals first.")] = False,
     device: DeviceOptions = USUAL_DEVICE,
     json: JsonOption = False,
 ) -> None:

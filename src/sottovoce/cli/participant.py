@@ -77,6 +77,12 @@ def chosen_campaign(mine: "ParticipantFile", campaign: str | None, how: str = "-
     joined = [entry for entry in mine.memberships() if entry.campaign == campaign or campaign is None]
     if campaign is None and len(joined) > 1:
         joined = [entry for entry in joined if not entry.withdrawn_at]
+        if not joined:
+            raise Problem(
+                "not_joined",
+                "no campaign: you have withdrawn from all that you joined",
+                fix="join another one with its invitation link first",
+            )
     if not joined:
         if campaign:
             raise Problem("not_joined", f"campaign {campaign!r}: you have not joined it")

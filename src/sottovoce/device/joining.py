@@ -85,7 +85,9 @@ def _offered(link: InvitationLink, client: Client, trust_server: bool) -> Manife
 
 
 def enrol(file: ParticipantFile, membership: Membership, client: Client) -> Membership:
-    """Get the participant's token, unless it is stored already."""
+    """Get the participant's token, unless it is stored already. Whoever has withdrawn is refused."""
+    if membership.withdrawn_at:
+        raise Problem("withdrawn", f"campaign {membership.campaign!r}: you withdrew on {membership.withdrawn_at}")
     if membership.participant_token is not None:
         return membership
     assert membership.enrolment_key is not None

@@ -36,7 +36,7 @@ class Limits:
         for field in fields(self):
             limit, zero_is_fine = getattr(self, field.name), "delta" in field.name
             if not (0 <= limit < math.inf and (limit > 0 or zero_is_fine)):
-                rule = f"it must be {'0 or ' * zero_is_fine}a positive number"
+                rule = f"it must be {'0 or ' * zero_is_fine}a finite number above 0"
                 raise BadParameter(f"limit {field.name} {limit!r}: {rule}; correct it, or leave it out")
         for name in ("delta", "total_delta"):
             if (limit := getattr(self, name)) >= 1:
@@ -63,7 +63,7 @@ class Limits:
         if len(long) > MOST_GRIDS:
             raise Problem(
                 "too_many_grids",
-                f"tasks on {len(long):,} different grids: a device checks at most {MOST_GRIDS}",
+                f"tasks with {len(long):,} different pairs of grid and distance: a device checks at most {MOST_GRIDS}",
             )
         promise = promise_of(manifest, self.delta, enough=self.epsilon)
         self.check(promise)

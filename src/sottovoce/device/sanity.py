@@ -19,7 +19,7 @@ def check_promise(manifest: Manifest, promise: Promise) -> None:
     if not (0 <= epsilon < math.inf and 0 <= delta < 1):
         raise Problem(
             "promise_in_doubt",
-            f"epsilon {epsilon:.4g} with delta {delta:.3g}: a promise is two numbers, ε ≥ 0 and δ < 1",
+            f"epsilon {epsilon:.4g} with delta {delta:.3g}: a promise is a finite ε ≥ 0 and a δ from 0 to below 1",
         )
     for part, tasks in manifest.parts.items():
         readings = min(tasks, manifest.most_readings)

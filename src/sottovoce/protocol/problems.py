@@ -94,7 +94,7 @@ CATALOGUE = _catalogue(
          "nothing is sent to it; what you released under the old terms stays as it is"),
     Kind("weaker_than_limits", None, "The campaign protects less than you ask for",
          "do not take part, or change your own limits with sottovoce limits"),
-    Kind("too_many_grids", None, "The campaign has more grids than a device checks",
+    Kind("too_many_grids", None, "The campaign has more grids and distances than a device checks",
          "do not take part; ask its operator to give similar tasks the same grid and distance in a new campaign"),
     Kind("promise_in_doubt", None, "The promise cannot be true for this noise",
          "do not take part; tell whoever gave you the link"),

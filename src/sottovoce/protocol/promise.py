@@ -143,7 +143,9 @@ def terms(manifest: Manifest, language: str = "en") -> list[str]:
     """Who sees the results, and when values are erased."""
     texts, days = texts_in(language), manifest.retention_days
     seen = texts.say("terms.public") if manifest.results_are_public else texts.say("terms.private")
-    return [seen, texts.say("terms.kept") if days is None else texts.say("terms.erased", count=days)]
+    if days is None:
+        return [seen, texts.say("terms.kept")]
+    return [seen, texts.say("terms.erased", count=days) if days else texts.say("terms.erasedAtOnce")]
 
 
 def _two_readings(manifest: Manifest, task: Task, texts: Texts, language: str) -> tuple[str, str]:

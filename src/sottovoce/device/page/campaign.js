@@ -100,7 +100,9 @@ export function showOffer(offer, promise, limits) {
 
 /** Who sees the results, and when values are erased. In the first format results are public. */
 function termsOf({ public_results: isPublic = true, retention: days }) {
-  return [isPublic ? say("terms.public") : say("terms.private"), days !== undefined ? say("terms.erased", { count: days }) : isKiosk ? say("terms.keptHere") : say("terms.kept")];
+  const seen = isPublic ? say("terms.public") : say("terms.private");
+  if (days === undefined) return [seen, isKiosk ? say("terms.keptHere") : say("terms.kept")];
+  return [seen, days ? say("terms.erased", { count: days }) : say("terms.erasedAtOnce")];
 }
 
 async function showJoined({ campaign }, { isNew = false } = {}) {
@@ -181,8 +183,8 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     hindrance = code;
     return draw();
   });
-  if (isNew) welcome();
   const { participant_token: token, withdrawn_at: withdrawn } = joined;
+  if (isNew) welcome(token);
   const refused = !token && !withdrawn && (await enrol(campaign).then(draw, (problem) => !problem.later && problem));
   if (refused) return showProblem(refused);
   [end] = await Promise.all([
@@ -196,8 +198,8 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
 const kioskBanner = () => h("p.banner", say("kiosk.banner"), " ", button(say("kiosk.over"), startOver, ".plain"));
 
 /** Lead those who have just joined to the first question. */
-function welcome() {
-  announce(say("joined"));
+function welcome(token) {
+  announce(token ? say("joined") : say("notConfirmed"));
   const first = document.querySelector("#reading-0");
   first?.focus({ preventScroll: true });
   first?.closest(".field").scrollIntoView({ block: "center" });

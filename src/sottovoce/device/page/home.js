@@ -85,7 +85,7 @@ function figures(own, keep) {
 }
 
 const isLimit = (name, number) =>
-  name.endsWith("delta") ? number >= 0 && number < 1 : number > 0 && number <= (name === "distance" ? 1 : 1e9);
+  name.endsWith("delta") ? number >= 0 && number < 1 : number > 0 && number <= (name === "distance" ? 1 : Number.MAX_VALUE);
 
 function how() {
   const title = say("how.title");
