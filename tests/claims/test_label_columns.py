@@ -125,9 +125,13 @@ def test_mistakes_are_reported(table, tmp_path):
     ):
         objects(table, "sensor+time@fortnight")
     with pytest.raises(
-        BadRow, match="sensor 'north': times that are to be rounded down must be written like 2026-05-01 10:35"
+        BadRow, match="sensor 'north': times that are to be rounded down must all be written alike: as 2026-05-01 10:35"
     ):
         objects(table, "sensor@hour")
+    path = tmp_path / "mixed.csv"
+    path.write_text("user,time,value\nu,1.5.2026 10:35,1\nv,2026-05-01 10:35,2\n")
+    with pytest.raises(BadRow, match=r"time '2026-05-01 10:35': times .* must all be written alike"):
+        sv.Claims.read(path, object="time@hour")
     path = tmp_path / "odd.csv"
     path.write_text("user,a,b,value\nu,x · y,z,1\n")
     with pytest.raises(
