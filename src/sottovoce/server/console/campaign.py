@@ -27,6 +27,7 @@ from sottovoce.server.routes.results import VersionNumber
 from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.results import (
+    MOST_BYTES,
     count_versions,
     newest_results,
     newest_version,
@@ -126,7 +127,10 @@ async def history(campaign: CampaignId, request: Request, session: Session, serv
 
     row, page, versions = await server.read(load)
     manifest = parsed(row.manifest)
-    return render(request, "history.html", row=row, manifest=manifest, page=page, versions=versions)
+    return render(
+        request, "history.html", row=row, manifest=manifest, page=page, versions=versions,
+        most_megabytes=MOST_BYTES >> 20,
+    )  # fmt: skip
 
 
 @router.get("/history/{version}")

@@ -88,7 +88,8 @@ def _participants(text: str) -> int:
         return _PARTICIPANTS
     if not (text.isascii() and text.isdecimal() and 1 <= int(text[:12]) <= _MOST_PARTICIPANTS and len(text) <= 12):
         raise Problem(
-            "bad_request", f"participants {text[:20]!r}: it must be a whole number from 1 to {_MOST_PARTICIPANTS:,}"
+            "bad_request",
+            f"participants {text[:20]!r}: it must be a whole number from 1 to {_MOST_PARTICIPANTS:,}, in digits only",
         )
     return int(text)
 
