@@ -642,6 +642,16 @@ def test_a_campaign_that_closed_with_too_few_reports_says_so_once_it_is_certain(
 
 
 @SQLITE
+def test_only_what_is_possible_is_asked_to_be_confirmed(server, console):
+    draft, opened = server.create(), server.opened()
+    for campaign, possible in ((draft, {"open", "delete"}), (opened, {"close"})):
+        asked = {step: console.get(f"/campaigns/{campaign}/{step}/confirm") for step in ("open", "close", "delete")}
+        assert {step for step, answer in asked.items() if answer.status_code == 200} == possible
+        others = {answer.headers["location"] for answer in asked.values() if answer.status_code == 303}
+        assert others == {f"/campaigns/{campaign}"}
+
+
+@SQLITE
 def test_problems_are_reported_on_a_page(server, console):
     for path, status in (
         ("/campaigns/nothing", 404),

@@ -170,8 +170,10 @@ async def claims_file(campaign: CampaignId, format: Format, session: Session, se
 
 @router.get("/{step}/confirm")
 async def confirm(campaign: CampaignId, step: Step, request: Request, session: Session, server: Server) -> Response:
-    """Actions that cannot be undone need a confirmation."""
+    """Actions that cannot be undone need a confirmation. An action that is no longer possible is not offered."""
     row = await server.read(lambda connection: stored.campaign_of(connection, session.key, campaign))
+    if row.state != ("open" if step == "close" else "draft"):
+        return RedirectResponse(f"/campaigns/{campaign}", 303)
     return render(request, "confirm.html", row=row, manifest=parsed(row.manifest), step=step)
 
 
