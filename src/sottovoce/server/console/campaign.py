@@ -67,10 +67,17 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
 
 def _progress(connection: Connection, row: CampaignRow, server: ServerState) -> dict[str, Any]:
     return {
+        "has_method": _has_method(row),
         "counts": stored.counts_of(connection, row.key),
         "least": server.settings.least_claims,
         "trouble": trouble_words(row.trouble) if row.trouble else None,
     }
+
+
+def _has_method(row: CampaignRow) -> bool:
+    """Whether a method can be chosen: comparisons are evaluated in their own way."""
+    manifest = parsed(row.manifest)
+    return "levels" not in manifest or any("choices" in task for task in manifest["tasks"])
 
 
 @router.get("/progress")
@@ -128,7 +135,7 @@ async def history(campaign: CampaignId, request: Request, session: Session, serv
     row, page, versions = await server.read(load)
     manifest = parsed(row.manifest)
     return render(
-        request, "history.html", row=row, manifest=manifest, page=page, versions=versions,
+        request, "history.html", row=row, manifest=manifest, page=page, versions=versions, has_method=_has_method(row),
         most_megabytes=MOST_BYTES >> 20,
     )  # fmt: skip
 
