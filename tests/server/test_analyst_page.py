@@ -254,6 +254,10 @@ def test_noise_can_be_given_in_the_form_or_in_the_file(analyst_page):
         ({"noise": "loud:1"}, "loud"),
         ({"methods": []}, "no method: at least one is needed"),
         ({"methods": ["magic"]}, "method 'magic': it must be one of noise-aware, crh, gtm, catd, lfcn"),
+        (
+            {"methods": ["crh", "dawid-skene"]},
+            "method 'dawid-skene': it works with choices, but these claims are numbers; tick only methods for numbers:",
+        ),
         ({"truth": "where,metres\nattic,1\n"}, "measured.csv: none of its objects is in the claims"),
     ],
     ids=[
@@ -272,6 +276,7 @@ def test_noise_can_be_given_in_the_form_or_in_the_file(analyst_page):
         "law",
         "none",
         "magic",
+        "kind",
         "truths",
     ],
 )

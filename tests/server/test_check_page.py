@@ -93,6 +93,7 @@ def test_warnings_name_what_an_operator_did_not_mean(server):
     assert "(m, °C) share the protected distance 1" in units
     assert warned(draft(LENGTH | {"distance": 2}, WARMTH | {"distance": 1})) == []
     assert "larger than the range" in warned(draft(LENGTH, distance=200))[0]
+    assert warned(draft(LENGTH, LENGTH | {"id": "longest", "high": 500}, distance=200)) == []
     assert "quota of “Length”" in warned(draft(LENGTH), {"length": 4})[0]
     assert "has passed" in warned(draft(LENGTH), deadline=999_999)[0]
     assert "30 minutes away" in warned(draft(LENGTH), deadline=1_000_000 + 30 * 60_000)[0]

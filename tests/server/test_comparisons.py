@@ -245,6 +245,21 @@ def test_pages_show_how_the_answers_closed_in(server):
 
 
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_pages_name_no_method_where_everything_is_compared(server):
+    campaign, console = comparing(server), Console(server)
+    people_answer(server, campaign, 5, np.random.default_rng(11))
+    server.recompute()
+    pages = [console.get(f"/campaigns/{campaign}{part}").text for part in ("", "/history")]
+    pages.append(server.client.get(f"/c/{campaign}").text)
+    for page in pages:
+        assert "noise-aware" not in page
+    assert "<td>comparisons</td>" in pages[1]
+    noisy = server.opened()
+    for part in ("", "/history"):
+        assert "noise-aware" in console.get(f"/campaigns/{noisy}{part}").text
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_a_search_in_another_language_also_shows_how_the_answers_closed_in(server):
     hall = {**HALL, "title": {"en": "Hallway", "de": "Flur"}}
     stairs = {**STAIRS, "title": {"en": "Stairs", "de": "Treppe"}}

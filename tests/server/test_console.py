@@ -455,6 +455,13 @@ def test_a_law_that_cannot_keep_the_promise_is_not_offered(server, console, monk
 
 
 @SQLITE
+def test_the_public_page_is_linked_only_where_there_is_one(server, console):
+    private, shared, draft = server.opened(public_results=False), server.opened(), server.create()
+    linked = [f'"/c/{one}"' in console.get(f"/campaigns/{one}/sharing").text for one in (private, shared, draft)]
+    assert linked == [False, True, False]
+
+
+@SQLITE
 def test_tasks_on_different_grids_are_offered_only_what_can_protect_them(server, console):
     table = "id,low,high,grid\na,0,10,0.5\nb,0,10,0.25"
     campaign = console.create(table=table)
@@ -472,7 +479,7 @@ def test_tasks_on_different_grids_are_offered_only_what_can_protect_them(server,
     "wrong",
     [{"epsilon": "-1"}, {"epsilon": "a"}, {"epsilon": "1e400"}, {"distance": "0"}, {"distance": "nan"},
      {"readings": "0"}, {"readings": "1.5"}, {"readings": "99999999"}, {"participants": "none"}, {"unit": "x"},
-     {"delta": "0.5"}, {"epsilon": "1e-9", "distance": "1e12"}],
+     {"delta": "0.5"}, {"epsilon": "1e8"}, {"epsilon": "1e-9", "distance": "1e12"}],
 )  # fmt: skip
 def test_the_planner_refuses_nonsense_in_words(server, console, wrong):
     campaign = server.create()
@@ -486,11 +493,14 @@ def test_the_planner_refuses_nonsense_in_words(server, console, wrong):
 
 
 @SQLITE
-@pytest.mark.parametrize("count", ["0", "0,5", "many", "inf"])
+@pytest.mark.parametrize("count", ["0", "0,5", "1,000", "many", "inf"])
 def test_the_planner_states_the_rule_for_counts(server, console, count):
     campaign = server.create()
     page = console.get(f"/campaigns/{campaign}/privacy/plan", params={"participants": count})
-    assert f"participants '{count}': it must be a whole number from 1 to 1,000,000,000." in html.unescape(page.text)
+    assert (
+        f"participants '{count}': it must be a whole number from 1 to 1,000,000,000, in digits only."
+        in html.unescape(page.text)
+    )
 
 
 @SQLITE
@@ -629,6 +639,16 @@ def test_a_campaign_that_closed_with_too_few_reports_says_so_once_it_is_certain(
     newer = console.get(address)
     assert newer.status_code == 200
     assert "Fewer than 5 participants reported before the campaign closed" in newer.text
+
+
+@SQLITE
+def test_only_what_is_possible_is_asked_to_be_confirmed(server, console):
+    draft, opened = server.create(), server.opened()
+    for campaign, possible in ((draft, {"open", "delete"}), (opened, {"close"})):
+        asked = {step: console.get(f"/campaigns/{campaign}/{step}/confirm") for step in ("open", "close", "delete")}
+        assert {step for step, answer in asked.items() if answer.status_code == 200} == possible
+        others = {answer.headers["location"] for answer in asked.values() if answer.status_code == 303}
+        assert others == {f"/campaigns/{campaign}"}
 
 
 @SQLITE

@@ -1,5 +1,6 @@
 """Questions at the console: the wizard, a table of tasks, the promise, and results with a bar per answer."""
 
+import html
 import re
 
 import pytest
@@ -93,6 +94,24 @@ def test_an_impossible_promise_is_reported_at_its_form(server, console):
         assert page.status_code == 422, fields
         assert "banner wrong" in page.text
     assert server.status(campaign)["noise"] == "response:1.0"
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"epsilon": "nan"}, "strength (ε) 'nan': it must be a number from 1e-9 to 1e7."),
+        ({"answer": "3"}, "tasks that each participant answers '3': it must be a whole number from 1 to 2, in digits"),
+        ({"answer": "0,5"}, "tasks that each participant answers '0,5': it must be a whole number from 1 to 2"),
+        ({"distance": "far"}, "protected distance 'far': it must be a number from 1e-9 to 1e12."),
+        ({"noise": "response:1"}, "noise law 'response:1': it is for answers, but here noise is added to numbers"),
+    ],
+)
+def test_a_mistake_in_a_promise_is_reported_with_the_name_of_its_field(server, console, fields, words):
+    campaign = console.create(**QUESTION, **WIDTH)
+    sent = {"epsilon": "1", "unit": "reading", "answer": "2", "noise": "fresh:2", "distance": "0.5", **fields}
+    page = console.post(f"/campaigns/{campaign}/privacy", **sent)
+    assert page.status_code == 422
+    assert words in html.unescape(page.text)
 
 
 @pytest.mark.slow

@@ -83,6 +83,11 @@ def test_bad_translations_change_nothing(server, campaign):
     assert texts(server, campaign) == before
 
 
+def test_a_translation_that_is_too_long_is_named_with_the_limit(server, campaign):
+    answer = translate(server, campaign, **{"How long?": {"de": "x" * 201}})
+    assert (answer.status_code, answer.json()["detail"]) == (422, "title.de: it must have at most 200 characters")
+
+
 def test_choices_must_differ_in_every_language(server):
     campaign = server.create(tasks=[ASKED_PATH], noise="response:1")
     translate(server, campaign, yes={"de": "ja"}, no={"de": "nein"})

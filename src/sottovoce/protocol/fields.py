@@ -180,8 +180,10 @@ def reported_as(code: str) -> Iterator[None]:
 
 
 def _problem(code: str, mistake: ValidationError) -> Problem:
-    first = mistake.errors(include_url=False)[0]
-    loc = [part for part in first["loc"] if part not in _VARIANTS]
+    first, *others = mistake.errors(include_url=False)
+    if first["type"] == "string_type" and isinstance(first["input"], dict):  # texts by language, one of them wrong
+        first = next((other for other in others if other["loc"][0] == first["loc"][0]), first)
+    loc = [part for part in first["loc"] if part not in _VARIANTS and not str(part).startswith("dict[")]
     if loc[:1] == ["tasks"] and loc[2:3] in (["number"], ["choice"]):
         del loc[2]  # the kind of the task
     place = ".".join(map(str, loc))

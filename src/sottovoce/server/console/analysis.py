@@ -125,6 +125,7 @@ class Question:
                 )
 
         claims = self._read()
+        self._check_kinds(claims.kind)
         law = self.noise or claims.noise
         compared = []
         with warnings.catch_warnings():
@@ -135,6 +136,16 @@ class Question:
         scores = [self._scores(result) for result in compared] if self.truth is not None else None
         explanation = explain(compared[0], claims, self.explained) if self.explained else None
         return Answer.of(self, claims, law, compared, scores, explanation)
+
+    def _check_kinds(self, kind: Kind) -> None:
+        """Refuse methods that do not work with claims of this kind, by the names that the page has."""
+        usable = [name for name in choices() if kind in METHODS[name].kinds]
+        for name in self.methods:
+            if name not in usable:
+                raise BadParameter(
+                    f"method {name!r}: it works with {' and '.join(f'{one}s' for one in METHODS[name].kinds)}, but "
+                    f"these claims are {kind}s; tick only methods for {kind}s: {', '.join(usable)}"
+                )
 
     def _read(self) -> Claims:
         return Claims.read(

@@ -27,6 +27,7 @@ from sottovoce.server.routes.results import VersionNumber
 from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.results import (
+    MOST_BYTES,
     count_versions,
     newest_results,
     newest_version,
@@ -66,10 +67,17 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
 
 def _progress(connection: Connection, row: CampaignRow, server: ServerState) -> dict[str, Any]:
     return {
+        "has_method": _has_method(row),
         "counts": stored.counts_of(connection, row.key),
         "least": server.settings.least_claims,
         "trouble": trouble_words(row.trouble) if row.trouble else None,
     }
+
+
+def _has_method(row: CampaignRow) -> bool:
+    """Whether a method can be chosen: comparisons are evaluated in their own way."""
+    manifest = parsed(row.manifest)
+    return "levels" not in manifest or any("choices" in task for task in manifest["tasks"])
 
 
 @router.get("/progress")
@@ -126,7 +134,10 @@ async def history(campaign: CampaignId, request: Request, session: Session, serv
 
     row, page, versions = await server.read(load)
     manifest = parsed(row.manifest)
-    return render(request, "history.html", row=row, manifest=manifest, page=page, versions=versions)
+    return render(
+        request, "history.html", row=row, manifest=manifest, page=page, versions=versions, has_method=_has_method(row),
+        most_megabytes=MOST_BYTES >> 20,
+    )  # fmt: skip
 
 
 @router.get("/history/{version}")
@@ -166,8 +177,10 @@ async def claims_file(campaign: CampaignId, format: Format, session: Session, se
 
 @router.get("/{step}/confirm")
 async def confirm(campaign: CampaignId, step: Step, request: Request, session: Session, server: Server) -> Response:
-    """Actions that cannot be undone need a confirmation."""
+    """Actions that cannot be undone need a confirmation. An action that is no longer possible is not offered."""
     row = await server.read(lambda connection: stored.campaign_of(connection, session.key, campaign))
+    if row.state != ("open" if step == "close" else "draft"):
+        return RedirectResponse(f"/campaigns/{campaign}", 303)
     return render(request, "confirm.html", row=row, manifest=parsed(row.manifest), step=step)
 
 

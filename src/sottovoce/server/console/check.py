@@ -88,7 +88,8 @@ def _participants(text: str) -> int:
         return _PARTICIPANTS
     if not (text.isascii() and text.isdecimal() and 1 <= int(text[:12]) <= _MOST_PARTICIPANTS and len(text) <= 12):
         raise Problem(
-            "bad_request", f"participants {text[:20]!r}: it must be a whole number from 1 to {_MOST_PARTICIPANTS:,}"
+            "bad_request",
+            f"participants {text[:20]!r}: it must be a whole number from 1 to {_MOST_PARTICIPANTS:,}, in digits only",
         )
     return int(text)
 
@@ -158,11 +159,15 @@ def warnings_of(
             f"readings from {first.low} to {first.high} {unit}".rstrip()
             + ". Choose a smaller protected distance or a larger ε, or expect to need very many participants."
         )
-    far = [task for task in numbers if float(manifest.part_of(task).protected_distance or 0) > _width(task)]
+    widest: dict[str | None, float] = {}
+    for task in numbers:
+        distance = manifest.part_of(task).protected_distance
+        widest[distance] = max(widest.get(distance, 0.0), _width(task))
+    far = [task for task in numbers if float((at := manifest.part_of(task).protected_distance) or 0) > widest[at]]
     if far:
         yield (
-            f"The protected distance is larger than the range of {named(far)}. No two readings differ by more than "
-            "the range, so a distance equal to the range promises the same and needs less noise."
+            f"The protected distance is larger than the range of {named(far)}. No two readings of a task differ by "
+            "more than its range, so a distance equal to the widest range promises the same and needs less noise."
         )
     units: dict[tuple[str, str], Task] = {}
     for task in numbers:

@@ -48,8 +48,12 @@ _FIELD_NAMES = {
     "delta": "probability of failure (δ)",
     "error": "error of a reading",
     "readings": "maximum readings per participant",
+    "answer": "tasks that each participant answers",
     "participants": "participants",
 }
+# The least and the largest number that a field accepts.
+_USUAL_BOUNDS = ("1e-9", "1e12")
+_BOUNDS = {"epsilon": ("1e-9", "1e7"), "delta": ("1e-9", "0.1")}
 _SAME_ERROR = 6  # digits of a law in the cache's key, so that the same law is found at another distance
 
 
@@ -75,18 +79,16 @@ class PlanRequest:
         """The values of the form; for empty fields, what the draft promises now."""
         compares = "levels" in manifest
         law = FreshVariance(1.0) if compares else parse_noise_law(manifest["noise"])
-        distance = _number(query, "distance", _distance_now(manifest))
+        distance = typed_distance(query, _distance_now(manifest))
         unit = query.get("unit", manifest["unit"])
         if unit not in ("reading", "participant"):
             raise Problem("bad_request", f"unit {unit[:20]!r}: a promise is for a reading or for a participant")
         delta = _number(query, "delta", _DELTA)
-        if not delta < 0.1:
-            raise Problem("bad_request", f"probability of failure {delta:g}: it must be below 0.1; 0.00001 is typical")
         grids = tuple(sorted({task["grid"] for task in manifest["tasks"]}))
         readings = typed_count(query, "readings", min(manifest["readings"], len(manifest["tasks"])), MOST_TASKS)
         now = _compared_epsilon_now(manifest) if compares else _epsilon_now(law, distance, unit, readings, grids)
         return cls(
-            epsilon=_number(query, "epsilon", 0.0) or now,
+            epsilon=typed_epsilon(query, now),
             delta=delta,
             distance=distance,
             unit=unit,
@@ -337,21 +339,29 @@ def _number(query: Mapping[str, str], name: str, otherwise: float) -> float:
     number = _typed(query, name)
     if number is None:
         return otherwise
-    if not 1e-9 <= number <= 1e12:
+    least, most = _BOUNDS.get(name, _USUAL_BOUNDS)
+    if not float(least) <= number <= float(most):
         text = query[name].strip()
-        raise Problem(
-            "bad_request", f"{_FIELD_NAMES[name]} {text[:20]!r}: it must be a positive number, from 1e-9 to 1e12"
-        )
+        raise Problem("bad_request", f"{_FIELD_NAMES[name]} {text[:20]!r}: it must be a number from {least} to {most}")
     return number
+
+
+def typed_epsilon(query: Mapping[str, str], otherwise: float) -> float:
+    """The strength of a promise from a form; ``otherwise`` if the field is empty."""
+    return _number(query, "epsilon", otherwise)
+
+
+def typed_distance(query: Mapping[str, str], otherwise: float) -> float:
+    """The protected distance from a form; ``otherwise`` if the field is empty."""
+    return _number(query, "distance", otherwise)
 
 
 def typed_count(query: Mapping[str, str], name: str, otherwise: int, most: int) -> int:
     """A whole number from a form; ``otherwise`` if the field is empty."""
-    number = _typed(query, name)
-    if number is None:
+    text = query.get(name, "").strip()
+    if not text:
         return otherwise
-    if not 1 <= number <= most or number != int(number):
-        raise Problem(
-            "bad_request", f"{_FIELD_NAMES[name]} {query[name][:20]!r}: it must be a whole number from 1 to {most:,}"
-        )
-    return int(number)
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(most)) and 1 <= int(text) <= most):
+        rule = f"it must be a whole number from 1 to {most:,}, in digits only" if most > 1 else "it must be 1"
+        raise Problem("bad_request", f"{_FIELD_NAMES[name]} {text[:20]!r}: {rule}")
+    return int(text)

@@ -1,6 +1,7 @@
 """The promise of a campaign that asks questions: how strong it is, for whom, and how many tasks each device answers."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from fastapi import Request
@@ -18,7 +19,14 @@ from sottovoce.protocol.manifest import Manifest, NumberTask
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.campaigns import CampaignChange
 from sottovoce.server.console.pages import figure, render
-from sottovoce.server.console.planner import MOST_PARTICIPANTS, PARTICIPANTS, first_noise, typed_count
+from sottovoce.server.console.planner import (
+    MOST_PARTICIPANTS,
+    PARTICIPANTS,
+    first_noise,
+    typed_count,
+    typed_distance,
+    typed_epsilon,
+)
 from sottovoce.server.console.strengths import Strengths
 from sottovoce.server.results import guarantee_of
 from sottovoce.server.storage.rows import CampaignRow
@@ -97,21 +105,16 @@ def _knobs(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _fields(knobs: Mapping[str, str], manifest: Mapping[str, Any]) -> dict[str, Any]:
-    numbers = any("low" in task for task in manifest["tasks"])
-    try:
-        epsilon, answer = float(knobs["epsilon"].replace(",", ".")), int(knobs["answer"])
-    except ValueError:
-        raise Problem(
-            "bad_number",
-            f"strength {knobs['epsilon'][:20]!r} and number of tasks {knobs['answer'][:20]!r}: they must be a number "
-            "and a whole number, such as 0.5 and 10",
-        ) from None
+    numbers, before = any("low" in task for task in manifest["tasks"]), _knobs(manifest)
+    epsilon = typed_epsilon(knobs, float(before["epsilon"]))
+    answer = typed_count(knobs, "answer", int(before["answer"]), len(manifest["tasks"]))
     law = str(RandomResponse(epsilon))
     fields = {"noise": law, "unit": knobs["unit"], "answer": answer, "readings": len(manifest["tasks"])}
     if numbers and knobs["values"] == "any":
         return fields | {"levels": usual_levels(epsilon, answer)}
     if numbers:
-        before = {"levels": None} if "levels" in manifest else {}
-        noise = {"number": knobs["noise"], "choice": law}
-        return fields | before | {"noise": noise, "distance": knobs["distance"].replace(",", ".")}
+        removed = {"levels": None} if "levels" in manifest else {}
+        noise = {"number": str(parse_noise_law(knobs["noise"])), "choice": law}
+        distance = typed_distance(knobs, float(before["distance"]))
+        return fields | removed | {"noise": noise, "distance": f"{Decimal(str(distance)):f}"}
     return fields
