@@ -38,7 +38,8 @@ def results(
         + (f" ({counted(results['iterations'], 'iteration')})" if results.get("iterations") else "")
         + f", {results['level']:.0%} intervals."
         + (
-            f" Withheld, with fewer than {results['least_claims']} claims: {withheld} of {counted(many, 'task')}."
+            f" Withheld, with fewer than {counted(results['least_claims'], 'claim')}: {withheld} of "
+            f"{counted(many, 'task')}."
             if withheld
             else ""
         ),
