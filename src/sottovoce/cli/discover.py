@@ -63,7 +63,7 @@ def discover(
         TargetOption | None,
         typer.Option(
             help="What the truth is: the value that a careful person would measure, or the mean of all opinions; by "
-            "default this is inferred from the claims."
+            "default, the value if the claims have noise, and otherwise inferred from the claims."
         ),
     ] = None,
     known: Annotated[

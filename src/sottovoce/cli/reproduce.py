@@ -26,7 +26,9 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder with real answers: one folder per data set, with claims.csv and truth.csv."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few runs on small grids; takes seconds.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few runs on small grids; all figures take about a minute.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
     lambda1: Annotated[
         str | None,

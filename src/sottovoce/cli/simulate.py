@@ -63,8 +63,8 @@ def simulate(
         int,
         typer.Option(
             min=1,
-            help="With --range: cuts (the published values) change after at least this many answers; 5 or more in "
-            "campaigns.",
+            help="With --range: cuts (the published values) change after at least this many answers; on a server, "
+            "5 by default.",
         ),
     ] = 1,
     late: Annotated[
