@@ -135,6 +135,7 @@ def test_plan_prints_json_and_draws_a_picture(tmp_path):
         ),
         (["perturb", "READINGS", "--noise", "fresh:1", "--range", "5", "--out", "x.csv"], ["LO:HI"]),
         (["perturb", "READINGS", "--noise", "fresh:1", "--range", "a:5", "--out", "x.csv"], ["range 'a:5'", "LO:HI"]),
+        (["plan", "--range", "0:9", "--distance", "1"], ["distance 1 with range 0:9", "leave one of them out"]),
         (["plan", "--range", "5:5"], ["5:5", "the low end below the high end"]),
         (["perturb", "READINGS", "--noise", "fresh:1", "--grid", "-1", "--out", "x.csv"], ["grid -1"]),
         (["perturb", "READINGS", "--noise", "fresh:1", "--grid", "x", "--out", "x.csv"], ["grid 'x'", "above 0"]),
