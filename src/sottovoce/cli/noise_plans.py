@@ -124,7 +124,7 @@ def plan(
         return
     if range is not None and distance is not None:
         raise BadParameter(
-            f"distance {distance:g} with range {range}: the range takes the place of the distance; leave one of them out"
+            f"distance {distance:g} with range {range}: a range takes the place of a distance; leave one of them out"
         )
     if plot:
         from sottovoce.lab.plots import check_picture, draw_trade_off
