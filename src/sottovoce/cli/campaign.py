@@ -186,8 +186,8 @@ def open_campaign(client: "OperatorClient", campaign: CampaignArgument, json: bo
 @app.command()
 @connected
 def close(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
-    """Close a campaign permanently: it accepts no more reports. Results stay available, exports of claims until the
-    readings are erased.
+    """Close a campaign permanently: it accepts no more reports. Results stay available; claims can be exported until
+    the readings are erased.
     """
     closed = client.close(campaign)
     if json:
