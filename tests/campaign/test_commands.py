@@ -29,6 +29,7 @@ def results_of(campaigns, campaign, reports):
 @pytest.mark.slow
 def test_a_campaign_from_draft_to_export(campaigns, draft, tmp_path):
     assert draft in [entry["id"] for entry in campaigns("list")["campaigns"]]
+    assert "it is a draft, which has no results; open it first" in campaigns.refused("results", draft)
     opened = campaigns("open", draft)
     assert opened["guarantee"]["epsilon"] == pytest.approx(1, abs=1e-3)  # Laplace of scale 1, one apart
     assert [task["quota"] for task in opened["tasks"]] == [100, None, None]

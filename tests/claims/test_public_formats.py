@@ -171,7 +171,7 @@ def test_the_command_recognises_a_folder_and_says_that_codes_are_choices(tmp_pat
 def test_the_command_refuses_and_writes_nothing(tmp_path):
     (tmp_path / "claims.txt").write_text("w1 q1\n")
     for arguments, message in (
-        (("claims.txt", "out"), "a single file is not recognised"),
+        (("claims.txt", "out"), "not from a single file; name it with --format"),
         (("claims.txt", "out", "--format", "square"), "line 1, row 1"),
         ((".", "out"), "not recognised from the names of its files"),
         ((".", "out", "--format", "matrix"), "that of a single file"),

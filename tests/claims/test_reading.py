@@ -314,6 +314,9 @@ def test_a_file_that_is_not_parquet_is_not_asked_for_its_encoding(file):
 def test_a_folder_is_not_called_missing(tmp_path):
     with pytest.raises(UnreadableFile, match="this folder is not a pack"):
         sv.Claims.read(tmp_path)
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(UnreadableFile, match="it is a pack, but here a file is needed"):
+        sv.Claims.read(tmp_path)
 
 
 @pytest.mark.parametrize("levels", [600, 100_000])

@@ -55,6 +55,17 @@ def test_claims_are_not_taken_for_comparisons(tmp_path):
     assert not is_comparisons("-")
 
 
+@pytest.mark.parametrize(
+    "option", [["--report", "page.html"], ["--resume"], ["--skip-bad", "--left-out", "rows.csv"], ["--choices", "2"]]
+)
+def test_options_that_do_nothing_with_comparisons_are_refused(tmp_path, option):
+    refused = run("discover", written(tmp_path, ROWS, ".csv"), *option, cwd=tmp_path)
+    assert refused.returncode == 2
+    said = " ".join(refused.stderr.split())
+    assert f"{' '.join(option[-2:])}: " in said
+    assert "this option is not for comparisons" in said
+
+
 @pytest.mark.parametrize("option", [[], ["--truth", "claims.csv"], ["--known", "claims.csv"], ["--method", "all"]])
 def test_a_cut_off_file_of_the_analyst_is_an_error_and_not_a_traceback(tmp_path, option):
     (tmp_path / "good.csv").write_text("user,object,value\nann,hall,1\nbob,hall,2\n")

@@ -84,6 +84,11 @@ def test_the_command_prints_and_writes_the_table(folder):
     assert json.loads(ran.stdout)["rows"][0]["mae_se"] is None
 
 
+def test_a_comparison_without_rows_says_why(folder):
+    shown = " ".join(run("compare", folder / "answers", "--noise", "shared:0.5").stdout.split())
+    assert shown.startswith("Nothing to compare: noise is added to numbers only")
+
+
 def test_mistakes_are_refused(tmp_path):
     with pytest.raises(UnreadableFile, match="contains no data set"):
         sets_in(tmp_path)

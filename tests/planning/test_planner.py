@@ -115,3 +115,14 @@ def test_without_exceptions_only_fresh_noise_remains():
 def test_bad_plans_are_reported(options, words):
     with pytest.raises(ValueError, match=words):
         sv.plan(simulations=0, **options)
+
+
+def test_with_one_reading_shared_noise_is_as_good_as_fresh_noise_and_promises_less():
+    """A single reading tells nothing about its variance, so both are Laplace noise of the same size."""
+    plans = {option.law.name: option for option in sv.plan(1.0, 1e-5, readings=1, simulations=0)}
+    assert plans["shared"].predicted_error == pytest.approx(plans["fresh"].predicted_error, rel=1e-3)
+    assert next(iter(plans)) == "fresh"
+    few = {option.law.name: option for option in sv.plan(1.0, 1e-5, readings=2, unit="participant", simulations=0)}
+    errors = [few[name].predicted_error / few[name].answer_gain for name in ("shared", "fresh")]
+    assert few["shared"].answer == few["fresh"].answer == 1
+    assert errors[0] == pytest.approx(errors[1], rel=1e-3)

@@ -279,7 +279,7 @@ def test_draws_from_a_file_are_the_same_draws(tmp_path):
     law, setting = parse_law("fresh:0.5"), NumberSetting(readings=2)
     from_file = audit_draws(NumberDraws.read(tmp_path / "draws.csv"), law, setting)
     assert from_file == audit(device("fresh:0.5", "file"), law, setting, samples=2000)
-    with pytest.raises(BadParameter, match="2 readings in the draws"):
+    with pytest.raises(BadParameter, match="the draws have 2 per release"):
         audit_draws(NumberDraws.read(tmp_path / "draws.csv"), law, NumberSetting(readings=3))
 
 

@@ -28,10 +28,10 @@ def test_what_is_printed_is_parsed_again(law):
         ("floored:1", "floored:FLOOR:RATE"),
         ("cauchy:1", "must be one of"),
         ("shared:much", "must be numbers"),
-        ("shared:-1", "positive"),
-        ("shared:0", "positive"),
-        ("fresh:nan", "positive"),
-        ("gaussian:inf", "positive"),
+        ("shared:-1", "finite number above 0"),
+        ("shared:0", "finite number above 0"),
+        ("fresh:nan", "finite number above 0"),
+        ("gaussian:inf", "finite number above 0"),
         ("", "must be one of"),
     ],
 )
@@ -43,7 +43,7 @@ def test_bad_laws_are_reported_with_the_right_form(text, words):
 def test_whole_numbers_are_numbers_and_truth_values_are_not():
     assert str(sv.SharedVariance(2)) == "shared:2"
     assert str(sv.Gaussian(np.float64(1.5))) == "gaussian:1.5"
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="finite number above 0"):
         sv.SharedVariance(True)
 
 

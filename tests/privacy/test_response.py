@@ -189,12 +189,12 @@ def test_text_forms_are_parsed_and_printed():
     [
         ("response", r"response:EPSILON\[:SIZE\]"),
         ("response:1:2:3", "must be one of"),
-        ("response:0", "positive"),
-        ("response:-1", "positive"),
-        ("response:nan", "positive"),
-        ("response:inf", "positive"),
+        ("response:0", "finite number above 0"),
+        ("response:-1", "finite number above 0"),
+        ("response:nan", "finite number above 0"),
+        ("response:inf", "finite number above 0"),
         ("response:1:2.5", "whole"),
-        ("response:1:0", "positive"),
+        ("response:1:0", "finite number above 0"),
         ("response:one", "must be numbers"),
     ],
 )

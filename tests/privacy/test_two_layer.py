@@ -124,7 +124,7 @@ def test_devices_and_simulations_draw_the_law(law):
         ("twolayer:normal", "must be one of"),
         ("twolayer:uniform:1", "must be one of"),
         ("twolayer:beta:1", "must be one of"),
-        ("twolayer:beta:1:0", "positive"),
+        ("twolayer:beta:1:0", "finite number above 0"),
         ("twolayer:beta:1:x", "must be numbers"),
     ],
 )

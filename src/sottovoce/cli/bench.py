@@ -12,7 +12,10 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Small crowds only; takes a few seconds.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Measure an iteration of each method against NumPy and against one plain read of the claims."""
+    """Measure an iteration against NumPy and against one plain read of the claims.
+
+    This covers the mean, and the methods that alternate between weights from losses and truths from weights.
+    """
     from sottovoce.lab import bench as measure
 
     with progress_bar() as progress:

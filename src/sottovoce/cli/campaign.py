@@ -186,7 +186,9 @@ def open_campaign(client: "OperatorClient", campaign: CampaignArgument, json: bo
 @app.command()
 @connected
 def close(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
-    """Close a campaign permanently: it accepts no more reports; results and exports stay available."""
+    """Close a campaign permanently: it accepts no more reports. Results stay available; claims can be exported until
+    the readings are erased.
+    """
     closed = client.close(campaign)
     if json:
         print_json(closed)

@@ -1,5 +1,7 @@
 """``sottovoce campaign results`` and ``export``: what the crowd found, in the terminal or in a file."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +27,8 @@ def results(
     json: bool = False,
 ) -> None:
     """Show the results: truths with intervals, how they were computed, and what participants were promised."""
-    results = client.results(campaign, version)
+    with _draft_explained(client, campaign):
+        results = client.results(campaign, version)
     if json:
         print_json(results)
         return
@@ -38,7 +41,8 @@ def results(
         + (f" ({counted(results['iterations'], 'iteration')})" if results.get("iterations") else "")
         + f", {results['level']:.0%} intervals."
         + (
-            f" Withheld, with fewer than {results['least_claims']} claims: {withheld} of {counted(many, 'task')}."
+            f" Withheld, with fewer than {counted(results['least_claims'], 'claim')}: {withheld} of "
+            f"{counted(many, 'task')}."
             if withheld
             else ""
         ),
@@ -69,6 +73,19 @@ def _print_results(entries: list[dict[str, Any]], kind: str) -> None:
     console.print(table)
 
 
+@contextmanager
+def _draft_explained(client: "OperatorClient", campaign: str) -> Iterator[None]:
+    """Say that a campaign is a draft; the server does not reveal drafts where anybody may ask."""
+    from sottovoce.protocol.problems import Problem
+
+    try:
+        yield
+    except Problem as problem:
+        if problem.code == "not_found" and client.campaign(campaign)["state"] == "draft":
+            raise BadParameter(f"campaign {campaign!r}: it is a draft, which has no results; open it first") from None
+        raise
+
+
 @connected
 def export(
     client: "OperatorClient",
@@ -77,8 +94,12 @@ def export(
     out: Annotated[Path, typer.Option(help="File; its suffix .csv, .parquet or .jsonl sets the format.")],
     json: bool = False,
 ) -> None:
-    """Write the newest results to a file, or the noisy claims that they are based on."""
+    """Write the newest results to a file, or the noisy claims that they are based on.
+
+    If a campaign has both numbers and choices, the claims are the numbers; the API also exports the choices.
+    """
     if what not in ("claims", "results"):
         raise BadParameter(f"export {what!r}: it must be claims or results; choose one of them")
-    size = client.export(campaign, what, out)
+    with _draft_explained(client, campaign):
+        size = client.export(campaign, what, out)
     print_done(json, {"out": str(out), "bytes": size}, f"{what.capitalize()} are in {out}")

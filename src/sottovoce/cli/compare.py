@@ -85,6 +85,13 @@ def _schema(rows: list[dict[str, Any]]) -> Any:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        console.print(
+            "Nothing to compare: noise is added to numbers only, and a method must fit the kind of the claims. Choose "
+            "other methods, or --noise none.",
+            highlight=False,
+        )
+        return
     for measures in (("mae", "rmse", "coverage"), ("accuracy",)):
         own = [row for row in rows if measures[0] in row]
         if not own:

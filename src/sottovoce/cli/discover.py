@@ -63,7 +63,7 @@ def discover(
         TargetOption | None,
         typer.Option(
             help="What the truth is: the value that a careful person would measure, or the mean of all opinions; by "
-            "default this is inferred from the claims."
+            "default, the value if the claims have noise, and otherwise inferred from the claims."
         ),
     ] = None,
     known: Annotated[
@@ -111,8 +111,8 @@ def discover(
     engine: Annotated[
         EngineOption,
         typer.Option(
-            help="Where to compute: in memory; on disk, block by block, or with Spark (packs only); auto chooses and "
-            "prints the reason."
+            help="Where to compute: in memory or, for packs only, on disk (block by block) or with Spark. For a pack, "
+            "auto chooses memory or disk and prints the reason."
         ),
     ] = EngineOption.AUTO,
     spark_master: Annotated[
@@ -165,12 +165,14 @@ def discover(
         check_file(checkpoint)
     if is_comparisons(claims):
         for name, option in (
-            ("--method", method), ("--plot", plot), ("--checkpoint", checkpoint), ("--known", known),
-            ("--target", target),
+            ("--method", method), ("--plot", plot), ("--report", report), ("--checkpoint", checkpoint),
+            ("--resume", resume or None), ("--known", known), ("--target", target), ("--decay", decay),
+            ("--kind", kind), ("--choices", choices), ("--left-out", left_out),
         ):  # fmt: skip
             if option not in (None, DEFAULT):
+                given = name if option is True else f"{name} {option}"
                 raise BadParameter(
-                    f"{name} {option}: {claims} holds comparisons, and this option is not for comparisons; omit it"
+                    f"{given}: {claims} holds comparisons, and this option is not for comparisons; omit it"
                 )
         discover_comparisons(
             claims, noise=noise, range=range, user=columns.user, object=columns.object, skip_bad=cleaning.skip_bad,
@@ -202,8 +204,12 @@ def discover(
         raise BadParameter(f"--target {target.value}: {chosen} does not support targets; give --method {aiming}")
     # With choices, methods that weigh users can use known truths; the fit, where the kind is known, refuses the others.
     if chosen != ALL and known is not None and not METHODS[chosen].takes_known and METHODS[chosen].kinds == ("number",):
-        learning = " or ".join(name for name in METHODS if METHODS[name].takes_known)
+        learning = " or ".join(name for name, one in METHODS.items() if one.takes_known and "number" in one.kinds)
         raise BadParameter(f"--known {known}: {chosen} cannot use known truths; give --method {learning}")
+    if packed and left_out is not None:
+        raise BadParameter(
+            f"--left-out {left_out}: rows are left out when a pack is made; give it to `sottovoce claims pack` instead"
+        )
     if spark_master is not None and engine is not EngineOption.SPARK:
         raise BadParameter(f"--spark-master {spark_master}: only Spark has a master; add --engine spark")
     if checkpoint is None and packed and chosen != ALL and os.access(claims, os.W_OK):
@@ -360,9 +366,10 @@ def _read_file(path: str, engine: EngineOption, **options: Any) -> _Source:
     from sottovoce.engines.choosing import check_file_fits
 
     if engine in (EngineOption.DISK, EngineOption.SPARK):
+        source, file = ("standard input", "FILE") if path == "-" else (path, path)
         raise BadParameter(
-            f"--engine {engine.value}: {path} is not a pack; "
-            f"make one with `sottovoce claims pack {path} PACK` and give that"
+            f"--engine {engine.value}: {source} is not a pack; "
+            f"make one with `sottovoce claims pack {file} PACK` and give that"
         )
     if engine is EngineOption.AUTO:
         check_file_fits(path)

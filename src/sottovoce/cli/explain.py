@@ -37,7 +37,10 @@ def explain(
     level: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
     json: JsonOption = False,
 ) -> None:
-    """Show who claimed what about an object, with which weight, and why its truth differs from the mean."""
+    """Show who claimed what about an object, with which weight, and what the weights changed.
+
+    The truth is compared with the plain mean, or, for choices, with the majority.
+    """
     from sottovoce.claims import Claims
     from sottovoce.discovery import discovered, make_method
     from sottovoce.discovery.base import check_level

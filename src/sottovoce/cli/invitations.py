@@ -20,7 +20,11 @@ def invite(
     campaign: CampaignArgument,
     count: Annotated[int, typer.Option(min=1, help="How many invitations.")] = 1,
     out: Annotated[
-        Path | None, typer.Option(help="New CSV file for the links (number, link); without it, they are printed.")
+        Path | None,
+        typer.Option(
+            help="New CSV file for the invitations (number, link, and code if there is one); without it, they are "
+            "printed."
+        ),
     ] = None,
     qr: Annotated[Path | None, typer.Option(help="New folder for the QR codes of the links, as SVG.")] = None,
     code: Annotated[
@@ -43,7 +47,7 @@ def invite(
     ] = None,
     json: bool = False,
 ) -> None:
-    """Create invitations: links, each for one participant. The server cannot show them again."""
+    """Create invitations: by default links, each for one participant. The server cannot show them again."""
     from sottovoce.operators.links import check_free, qr_maker, write_links, write_qr_codes
     from sottovoce.protocol.links import why_out_of_reach
 

@@ -122,6 +122,10 @@ def plan(
             WORLDS if simulations is None else simulations, seed, plot, json,
         )  # fmt: skip
         return
+    if range is not None and distance is not None:
+        raise BadParameter(
+            f"distance {distance:g} with range {range}: a range takes the place of a distance; leave one of them out"
+        )
     if plot:
         from sottovoce.lab.plots import check_picture, draw_trade_off
 
@@ -187,7 +191,9 @@ def plan(
     )
     figures = ["δ", "mean variance", "any number of\nreadings", "predicted error", "simulated"]
     table = plain_table("law", numbers=[*figures, f"participants for {error:g}"] if error else figures)
-    for option in sorted([*plans, *([compared] if compared else [])], key=lambda option: option.predicted_error):
+    for option in sorted(
+        [*plans, *([compared] if compared else [])], key=lambda one: float(f"{one.predicted_error:.3g}")
+    ):
         simulated = option.simulated_error
         shown = f"{number(simulated.mean, 3)} ± {number(simulated.high - simulated.mean, 3)}" if simulated else "–"
         needed = [f"{option.participants_needed:,}"] if error else []

@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace each parameter of a command that is a dataclass with one option per field."""
+    """Replace each parameter whose type is a dataclass with one option per field of it."""
     hints = get_type_hints(command, include_extras=True)
     groups = {name: kind for name, kind in hints.items() if isinstance(kind, type) and is_dataclass(kind)}
 

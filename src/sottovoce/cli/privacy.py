@@ -17,7 +17,7 @@ from sottovoce.cli.output import (
     printed_warnings,
     progress_bar,
 )
-from sottovoce.cli.ranges import parse_range
+from sottovoce.cli.ranges import parse_range, parse_step
 from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
@@ -73,7 +73,7 @@ def perturb(
     """
     from sottovoce.cli.answers import perturb_choices
     from sottovoce.privacy.laws import parse_law, parse_noise_law
-    from sottovoce.privacy.sampler import Sampler, exact_number
+    from sottovoce.privacy.sampler import Sampler
     from sottovoce.worlds import devices
 
     reading = (columns, cleaning, duplicates, left_out)
@@ -90,7 +90,7 @@ def perturb(
         )
     law = parse_noise_law(noise)
     low, high = parse_range(range) if range else (None, None)
-    sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
+    sampler = Sampler(law, parse_step(grid) if grid else devices.usual_grid(law), low, high)
     claims = claim_files.read_claims(readings, "number", *reading)
     with progress_bar() as progress:
         task = progress.add_task("drawing noise", total=len(claims))
@@ -129,7 +129,10 @@ def guarantee(
         UnitName, typer.Option(help="What the promise protects: one reading, or all of a participant's together.")
     ] = UnitName.READING,
     grid: Annotated[
-        float | None, typer.Option(help="Grid step on which devices draw noise; continuous noise by default.")
+        float | None,
+        typer.Option(
+            help="Step of the grid on which devices draw noise; by default, the noise is taken to be continuous."
+        ),
     ] = None,
     choices: Annotated[int | None, typer.Option(help="For answers to questions: how many choices there are.")] = None,
     levels: Annotated[

@@ -120,7 +120,8 @@ def _files(
     if not source.is_dir():
         if form is None:
             raise BadParameter(
-                f"{source}: the format of a single file is not recognised; name it with --format {'|'.join(FORMATS)}"
+                f"{source}: a format is recognised only from the files of a folder, not from a single file; name it "
+                f"with --format {'|'.join(FORMATS)}"
             )
         return form, source, truth or (source if form.truths_inside and column else None)
     if form is not None and form.files is None:

@@ -26,7 +26,9 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder with real answers: one folder per data set, with claims.csv and truth.csv."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few runs on small grids; takes seconds.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few runs on small grids; all figures take about a minute.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
     lambda1: Annotated[
         str | None,
@@ -97,19 +99,20 @@ def reproduce(
     console.print(f"Page: {made.page}", highlight=False, soft_wrap=True)
 
 
-def _numbers(name: str, text: str | None) -> tuple[float, ...] | None:
+def _numbers(name: str, text: str | None, rule: str = "numbers", example: str = "0.5,1,2") -> tuple[float, ...] | None:
     try:
         return None if text is None else tuple(float(part) for part in text.split(","))
     except ValueError as error:
         raise BadParameter(
-            f"{name} {text!r}: it must be numbers separated by commas; write 0.5,1,2, for example"
+            f"{name} {text!r}: it must be {rule} separated by commas; write {example}, for example"
         ) from error
 
 
 def _counts(name: str, text: str | None) -> tuple[int, ...] | None:
-    counts = _numbers(name, text)
+    rule, example = "whole numbers", "50,100"
+    counts = _numbers(name, text, rule, example)
     if counts is not None and not all(count.is_integer() for count in counts):
-        raise BadParameter(f"{name} {text!r}: it must be whole numbers separated by commas; write 50,100, for example")
+        raise BadParameter(f"{name} {text!r}: it must be {rule} separated by commas; write {example}, for example")
     return None if counts is None else tuple(int(count) for count in counts)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sottovoce.worlds import World
 
 _USUAL_NOISE = "fresh:0.5"  # of a campaign
+_USUAL_ANSWERS = "response:1"  # of comparisons
 
 
 def simulate(
@@ -37,7 +38,11 @@ def simulate(
     low: Annotated[float, typer.Option(help="Smallest truth.")] = 0.0,
     high: Annotated[float, typer.Option(help="Largest truth.")] = 10.0,
     noise: Annotated[
-        str | None, typer.Option(help=f"Noise law, such as shared:0.5; none by default; with --url, {_USUAL_NOISE}.")
+        str | None,
+        typer.Option(
+            help=f"Noise law, such as shared:0.5; none by default; with --url, {_USUAL_NOISE}; with --range, "
+            f"{_USUAL_ANSWERS}."
+        ),
     ] = None,
     range: Annotated[
         str | None,
@@ -58,8 +63,8 @@ def simulate(
         int,
         typer.Option(
             min=1,
-            help="With --range: cuts (the published values) change after at least this many answers; 5 or more in "
-            "campaigns.",
+            help="With --range: cuts (the published values) change after at least this many answers; on a server, "
+            "5 by default.",
         ),
     ] = 1,
     late: Annotated[
@@ -100,9 +105,9 @@ def simulate(
     """Simulate a crowd: conflicting claims, and the truth to compare with.
 
     With --url the crowd takes part in a new campaign on a running server, opened with the operator's token. Each
-    participant joins with a link of their own, checks the promise against the default limits, adds exact noise and
-    sends. Then the server's results are compared with the truth, and with results computed from scratch from the same
-    claims.
+    participant joins with a link of their own, checks the promise against the default limits, adds noise with the
+    exact sampler, and sends. Then the server's results are compared with the truth, and with results computed from
+    scratch from the same claims.
     """
     from sottovoce.privacy.laws import parse_noise_law
     from sottovoce.worlds import careful_floorplan, floorplan, synthetic
@@ -119,7 +124,7 @@ def simulate(
         if url is not None or out is None:
             raise BadParameter("--range: a campaign of comparisons is written to a folder; name one, and omit --url")
         simulate_comparisons(
-            out, noise=noise or "response:1", range=range, participants=participants, objects=objects, levels=levels,
+            out, noise=noise or _USUAL_ANSWERS, range=range, participants=participants, objects=objects, levels=levels,
             spread=spread, error_rate=error_rate, least_answers=least_answers, late=late, batch=batch, liars=liars,
             seed=seed, json=json,
         )  # fmt: skip
@@ -227,7 +232,8 @@ def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
         highlight=False,
     )
     console.print(
-        "The server updated its results while reports came in; they equal those computed from scratch."
+        "The server updated its results while reports came in; they agree with those computed from scratch, to within "
+        f"{outcome.departure:.1%} of an interval's width."
         if outcome.as_from_scratch
         else f"[red]The server's results differ from those computed from scratch by {outcome.departure:.1%} of an "
         "interval's width[/]; please report this, with the exported claims.",

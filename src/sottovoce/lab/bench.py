@@ -114,7 +114,7 @@ class IterationRatios:
 
 
 def iteration_ratios(crowd: CrowdSize, progress: Callable[[str], None]) -> list[IterationRatios]:
-    """Every method against NumPy's bincount and against one plain read."""
+    """Every `iterative` method, and the mean, against NumPy's bincount and against one plain read."""
     progress(f"drawing {crowd.name}")
     claims = crowd.draw()
     for method in methods_for("number").values():  # compile first

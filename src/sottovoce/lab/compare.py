@@ -94,7 +94,7 @@ def compare(
     All methods see the same claims. Noise is added to numbers only; sets of choices have no rows with noise.
     """
     if runs < 1:
-        raise BadParameter(f"runs={runs}: at least one is needed; 10 give standard errors")
+        raise BadParameter(f"runs={runs}: at least one is needed, and two for standard errors; 10 is usual")
     for name in methods or ():
         method_named(name)
     parsed = {text: None if text == NONE else parse_noise_law(text) for text in laws}

@@ -18,6 +18,7 @@ from sottovoce.lab.plots import draw_whole_range
 from sottovoce.operators.client import OperatorClient
 from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.worlds import World
+from sottovoce.worlds.seeds import generator
 
 Floats = NDArray[np.float64]
 
@@ -109,7 +110,7 @@ def run_whole_range(out: Path, seed: int, progress: Callable[[int, int], None] |
 
 def _world(seed: int) -> World:
     """Everybody measures every hallway, with equally large errors; lengths are random, in the middle of the range."""
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     width = HIGH - LOW
     truths = np.round(rng.uniform(LOW + 0.1 * width, HIGH - 0.1 * width, _TASKS), 1)
     objects, users = np.divmod(np.arange(_TASKS * _PEOPLE), _PEOPLE)

@@ -53,7 +53,8 @@ class Guarantee:
     def __post_init__(self) -> None:
         if not (0 < self.distance < math.inf):
             raise BadParameter(
-                f"distance {self.distance!r}: it must be a positive number; use the width of the public range, or less"
+                f"distance {self.distance!r}: it must be a finite number above 0; use the width of the public range, "
+                "or less"
             )
         check_protected(self.readings, self.unit)
         if self.grid is not None:

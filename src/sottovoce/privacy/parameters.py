@@ -9,7 +9,7 @@ from sottovoce.errors import BadParameter
 def checked_epsilon(epsilon: float) -> float:
     """Refuse an ε at which no promise can be stated."""
     if not 0 <= epsilon < math.inf:
-        raise BadParameter(f"epsilon {epsilon!r}: it must be 0 or a positive number; 1 is typical")
+        raise BadParameter(f"epsilon {epsilon!r}: it must be 0 or a finite number above 0; 1 is typical")
     return epsilon
 
 
@@ -38,10 +38,13 @@ def check_protected(readings: int, unit: str) -> None:
 def check_grid(step: float | Fraction) -> None:
     """Refuse a step that cannot be that of a grid."""
     if not 0 < step < math.inf:
-        raise BadParameter(f"grid {step}: a step must be a positive number; a tenth of the distance is typical")
+        raise BadParameter(f"grid {step}: a step must be a finite number above 0; a tenth of the distance is typical")
 
 
 def check_range(low: float | Fraction, high: float | Fraction) -> None:
     """Refuse ends that do not make a range."""
     if not -math.inf < low < high < math.inf:
-        raise BadParameter(f"range {float(low):g}:{float(high):g}: the low end must be below the high end; swap them")
+        raise BadParameter(
+            f"range {float(low):g}:{float(high):g}: both ends must be finite, and the low end below the high end; "
+            "correct them"
+        )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sottovoce.claims import Claims
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import AnswerLaw
+from sottovoce.worlds.seeds import generator
 
 _MOST_CLAIMS = 10**9  # memory must hold them several times
 _SHAPE = 2.0  # both parameters of the beta distribution of qualities
@@ -57,7 +58,7 @@ def choice_crowd(
         raise BadParameter(f"answer={answer}: it must be from 1 to {questions}, the number of questions; correct it")
     if choices < 2:
         raise BadParameter(f"choices={choices}: a question has at least 2 choices; give 4, for example")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     if right is None:
         chances = 1 / choices + (1 - 1 / choices) * rng.beta(_SHAPE, _SHAPE, participants)
     else:

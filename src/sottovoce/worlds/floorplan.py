@@ -19,6 +19,7 @@ from sottovoce.claims.reading import read_file, read_frame
 from sottovoce.digits import counted
 from sottovoce.errors import BadRow, UnreadableFile
 from sottovoce.worlds.building import Building
+from sottovoce.worlds.seeds import generator
 from sottovoce.worlds.world import World
 
 Floats = NDArray[np.float64]
@@ -114,7 +115,7 @@ def floorplan(seed: int | np.random.Generator = 0) -> World:
     >>> floorplan(seed=1).claims
     Claims(740 claims, 247 users, 129 objects)
     """
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     lengths: Floats = np.round(_MODULE * rng.integers(4, 13, SEGMENTS).astype(np.float64), 1)
     per_walker = _segments_per_walker(rng)
     walkers = Walkers.draw(per_walker == 1, rng)
@@ -126,7 +127,7 @@ def careful_floorplan(seed: int | np.random.Generator = 0) -> World:
 
     They are far more accurate than the published measurements: errors are 0.5 m instead of 4 m, and no bias is shared.
     """
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     lengths: Floats = np.clip(rng.lognormal(np.log(9.0), 0.55, SEGMENTS), 2.5, 40.0).round(1)
     walkers = Walkers.draw_careful(WALKERS, rng)
     return _measured(lengths, walkers, _segments_per_walker(rng), rng)

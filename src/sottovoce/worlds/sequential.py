@@ -19,6 +19,7 @@ from sottovoce.comparisons.table import CUTS_COLUMN, LEVEL_COLUMN, Comparisons, 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import AnswerLaw
 from sottovoce.privacy.parameters import check_range
+from sottovoce.worlds.seeds import generator
 
 Floats = NDArray[np.float64]
 _MOST_ANSWERS = 10**7
@@ -84,7 +85,7 @@ class SequentialCrowd:
 
     def play(self, progress: Callable[[int, int], None] | None = None) -> "SequentialOutcome":
         """Everybody answers; then the truths are estimated."""
-        rng = np.random.default_rng(self.seed)
+        rng = generator(self.seed)
         deviations = (
             np.full(self.participants, self.spread)
             if self.error_rate is None

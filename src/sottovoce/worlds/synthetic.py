@@ -4,6 +4,7 @@ import numpy as np
 
 from sottovoce.claims import Claims
 from sottovoce.errors import BadParameter
+from sottovoce.worlds.seeds import generator
 from sottovoce.worlds.world import World
 
 _MOST_CLAIMS = 10**9  # memory must hold them several times
@@ -47,16 +48,16 @@ def synthetic(
         raise BadParameter(
             f"fill={fill}: a fill rate must be above 0 and at most 1; 1 means a claim by every user about every object"
         )
-    if isinstance(seed, int) and seed < 0:
-        raise BadParameter(f"seed={seed}: a seed is 0 or a positive whole number; 0 is typical")
     if not low <= high:
-        raise BadParameter(f"truth_range={low}:{high}: the low end comes first; swap them")
+        raise BadParameter(
+            f"truth_range={low}:{high}: both ends must be numbers, the low one not above the high one; correct them"
+        )
     if max(-low, high) > _LARGEST:
         raise BadParameter(
             f"truth_range={low}:{high}: truths must lie between -{_LARGEST:g} and {_LARGEST:g}; choose another unit"
         )
 
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     truths = rng.uniform(low, high, objects)
     error_variances = rng.exponential(1 / error_rate, participants)
     claimed = rng.random((participants, objects)) < fill

@@ -137,7 +137,7 @@ class Effect(Experiment):
                 flat and all(moved_falls),
                 f"From {first['participants']} to {last['participants']} users, the mean |noise| varies by at most "
                 f"{max(noise_flat):.1%}, and the {path} (δ = {first['delta']:g}), in proportion to "
-                f"S to the power −{slope:.2f}.",
+                f"S to the power {f'{-slope:.2f}'.replace('-', '−')}.",
             )
         corrected = where(table, distance="corrected")
         return Verdict(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from sottovoce.digits import counted
 from sottovoce.discovery import CRH, UserLosses
 from sottovoce.engines import MemoryEngine
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, fitted, floorplan_world
@@ -114,8 +115,8 @@ class WeightsExperiment(Experiment):
         change = column(table, "estimated_after") - column(table, "estimated_before")
         ranks = _correlation(rankdata(column(table, "noise_deviation")), rankdata(change))
         loud = (
-            f"{sum(lost)} of the {len(lost)} users who drew noise more than {_LARGE:g} times as large as the median of "
-            "the seven lost weight relative to the others"
+            f"{sum(lost)} of the {counted(len(lost), 'user')} who drew noise more than {_LARGE:g} times as large as "
+            "the median of the seven lost weight relative to the others"
             if lost
             else f"No user drew noise more than {_LARGE:g} times as large as the median of the seven"
         )

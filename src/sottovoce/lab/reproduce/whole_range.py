@@ -91,12 +91,13 @@ class WholeRangeFigure(Experiment):
         part = where(table, against="epsilon")
         epsilon = min(distinct(part, "epsilon"), key=lambda one: abs(math.log(one)))
         found = {row["way"]: row["error"] for row in where(part, epsilon=epsilon)}
+        beside = "more than" if found[PAPER] > _GUESS else "at most"
         return Verdict(
             None,
             f"With {part[0]['participants']:,} participants and ε = {epsilon:g} for any two values of a range of "
             f"{RANGE:g} σ, the error is {found[COMPARISONS]:.2g} σ with comparisons and {found[OVER_RANGE]:.2g} σ with "
             f"Laplace noise ({found[OVER_RANGE] / found[COMPARISONS]:.0f} times as much). With the paper’s law at "
-            f"δ = {plain(DELTA)} it is {found[PAPER]:.3g} σ even if every variance is known, more than that of a guess "
+            f"δ = {plain(DELTA)} it is {found[PAPER]:.3g} σ even if every variance is known, {beside} that of a guess "
             f"({_GUESS:.0f} σ). With Laplace noise for values up to σ apart, a weaker promise, it is "
             f"{found[OVER_SPREAD]:.2g} σ.",
         )

@@ -16,9 +16,9 @@ _POSITIVE = {
     "b": ("b counts standard deviations and must be a positive number", "3 is typical"),
 }
 _FRACTIONS = {
-    "beta": ("a chance (β) lies between 0 and 1", "0.05 is typical"),
-    "delta": ("δ lies between 0 and 1", "1e-5 is typical"),
-    "eta": ("a share of the users (η) lies between 0 and 1", "0.95 is typical"),
+    "beta": ("a chance (β) must be above 0 and below 1", "0.05 is typical"),
+    "delta": ("δ must be above 0 and below 1", "1e-5 is typical"),
+    "eta": ("a share of the users (η) must be above 0 and below 1", "0.95 is typical"),
 }
 
 

@@ -50,8 +50,8 @@ def audit_draws(
     """Audit draws made elsewhere, for the inputs of ``setting``."""
     if draws.readings != setting.readings:
         raise BadParameter(
-            f"{draws.readings} readings in the draws: the setting has {setting.readings}, and both must be the same; "
-            "correct one of them"
+            f"readings {setting.readings}: the draws have {draws.readings} per release, and both must be the "
+            "same; correct one of them"
         )
     return _audit(draws, law, setting, _promise(setting.guarantee(law), epsilon, delta))
 

@@ -58,7 +58,9 @@ class NumberSetting(Neighbours[NoiseLaw]):
     def __post_init__(self) -> None:
         for name, number in (("distance", self.distance), ("grid", 1.0 if self.grid is None else self.grid)):
             if not 0 < number < math.inf:
-                raise BadParameter(f"{name} {number!r}: it must be a positive number; write {name} 0.5, for example")
+                raise BadParameter(
+                    f"{name} {number!r}: it must be a finite number above 0; write {name} 0.5, for example"
+                )
 
     @property
     def step(self) -> float:

@@ -40,7 +40,7 @@ class Law(ABC):
             number = getattr(self, field.name)
             if isinstance(number, bool) or not isinstance(number, Real) or not (0 < float(number) < math.inf):
                 raise BadParameter(
-                    f"{field.name} {number!r} of noise law {self.name!r}: it must be a positive number; "
+                    f"{field.name} {number!r} of noise law {self.name!r}: it must be a finite number above 0; "
                     f"write {self.form()}, such as {self.example}"
                 )
             # NumPy's numbers print differently; the text form must not depend on where a number came from.

@@ -174,6 +174,10 @@ class NoiseLaw(Law):
         """
         return 1 / (variances + self.mean_variance)
 
+    def of_one_reading(self) -> "NoiseLaw":
+        """The noise as it looks to an analyst if each participant sends a single reading."""
+        return self
+
     def known_variances(self, shape: tuple[int, ...], rng: "np.random.Generator") -> "NDArray[np.float64] | None":
         """Random variances of normal noise, for an oracle that uses them; None where noise has no such variances."""
         return None
