@@ -121,6 +121,7 @@ def _times(column: pa.ChunkedArray, part: LabelPart, source: str) -> tuple[pa.Ch
     if pc.any(wrong).as_py():
         raise BadRow(
             f"{source}: {part.column} {shown(texts.filter(wrong)[0].as_py())}: times that are to be rounded down must "
-            "be written like 2026-05-01 10:35 or 1.5.2026 10:35, all with a time zone or all without; correct it"
+            "all be written like 2026-05-01 10:35, like 2026-05-01T10:35Z with a time zone, or like 1.5.2026 10:35; "
+            "correct it"
         )
     return times, ""

@@ -58,6 +58,9 @@ class PublicFormat(ABC):
         """The kind of the values: the given one, or else that of the format, if it has only one."""
         return kind or ("choice" if self.of_choices else None)
 
+    def _one_column(self, column: str) -> BadParameter:
+        return BadParameter(f"column {column!r}: the format {self.name} has only one column of values; leave it out")
+
 
 @dataclass(frozen=True)
 class TableWithHeader(PublicFormat):
@@ -74,7 +77,7 @@ class TableWithHeader(PublicFormat):
 
     def _read(self, path: str | Path, columns: Sequence[str], how: ReadOptions) -> Table:
         if how.column is not None:
-            raise BadParameter(f"column {how.column!r}: {self.name} has one column of values; leave it out")
+            raise self._one_column(how.column)
         kind = self.kind(how.kind)
         return read_file(path, columns[:-1], columns[-1], how.skip_bad, kind=kind, cleaning=how.cleaning)
 
@@ -124,7 +127,7 @@ class LinesWithoutHeader(PublicFormat):
     def _column(self, source: str, count: int, how: ReadOptions) -> int:
         """The position of the chosen column among the columns of values, from 0."""
         if not self.several and how.column is not None:
-            raise BadParameter(f"column {how.column!r}: {self.name} has one column of values; leave it out")
+            raise self._one_column(how.column)
         if not self.several or (how.column is None and count <= 1):
             return 0
         if how.column is None or how.column not in map(str, range(1, count + 1)):
@@ -215,7 +218,8 @@ class Matrix(PublicFormat):
             if len(row) != len(header):
                 raise BadRow(
                     f"{source.name}, line {line}: it has {counted(len(row), 'cell')}, but the header has "
-                    f"{len(header)}; leave cells empty where there is no claim"
+                    f"{len(header)}; leave cells empty where there is no claim, and give the column of labels a heading "
+                    "too"
                 )
         return header, body
 

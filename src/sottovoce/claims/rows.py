@@ -86,15 +86,18 @@ def _checked(
     return CheckedRows(values, ~bad if bad.any() else None, rows, n_bad)
 
 
-def declared_choices(column: pa.ChunkedArray | pa.Array | None, source: str) -> NDArray[np.int64] | None:
-    """The number of options in each row."""
+def declared_choices(
+    column: pa.ChunkedArray | pa.Array | None, source: str, rows: NDArray[np.int64] | None = None
+) -> NDArray[np.int64] | None:
+    """The number of options in each row; ``rows`` are the rows' numbers, unless they simply count from 1."""
     if column is None or column.null_count == len(column):
         return None
     counts = _numbers(column)
-    bad = np.flatnonzero(~(counts == np.floor(counts)) | (counts < 2))
+    bad = np.flatnonzero(~((counts == np.floor(counts)) & (counts >= 2) & np.isfinite(counts)))
     if len(bad):
+        number = bad[0] + 1 if rows is None else rows[bad[0]]
         raise BadRow(
-            f"{source}, row {bad[0] + 1}: {CHOICES_COLUMN} {column[int(bad[0])].as_py()!r}: it must be the number of "
+            f"{source}, row {number}: {CHOICES_COLUMN} {column[int(bad[0])].as_py()!r}: it must be the number of "
             "options, 2 or more, in every row; correct it, or remove the column"
         )
     return counts.astype(np.int64)

@@ -93,7 +93,7 @@ class Claims:
         kind: Kind | None = None,
         choices: Choices | None = None,
     ) -> "Claims":
-        """Read claims from a CSV, Parquet, Arrow or JSON Lines file (by suffix; CSV may be compressed) or a CSV stream.
+        """Read claims from a CSV, Parquet, Arrow or JSON Lines file (by suffix; text may be compressed) or a CSV stream.
 
         ``user``, ``object`` and ``value`` name the columns. ``duplicates`` says what happens when a user claims an
         object twice; ``skip_bad`` drops rows that are not claims and counts them in ``skipped``. ``progress`` is called
@@ -367,7 +367,7 @@ class Claims:
         left_out = skipped_text(self.skipped)
         parts = [counted(len(self), "claim"), counted(self.n_users, "user"), counted(self.n_objects, "object")]
         if self.answers is not None:
-            parts.append(f"{len(self.answers.labels):,} choices")
+            parts.append(counted(len(self.answers.labels), "choice"))
         return f"Claims({', '.join(parts)}{left_out})"
 
     def __getstate__(self) -> dict[str, Any]:

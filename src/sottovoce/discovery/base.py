@@ -385,7 +385,7 @@ class TruthDiscovery(ABC):
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
             raise BadParameter(f"max_iter={self.max_iter!r}: it must be a whole number of at least 1; 1000 is typical")
         if not (np.isfinite(self.tol) and self.tol >= 0):
-            raise BadParameter(f"tol={self.tol!r}: it must be 0 or a positive number; 1e-6 is typical")
+            raise BadParameter(f"tol={self.tol!r}: it must be a finite number, 0 or more; 1e-6 is typical")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name, as in scikit-learn; ``deep`` has no effect, as no parameter has parameters."""

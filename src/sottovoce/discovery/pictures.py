@@ -138,7 +138,7 @@ def _draw_weights(axes: Any, weights: Floats) -> None:
     axes.axvline(1, color=GREY, lw=1, ls=":")
     axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel="weight of a user (1 = average)", ylabel="users",
-             title=f"{len(share):,} users, {effective:,.0f} effective")  # fmt: skip
+             title=f"{counted(len(share), 'user')}, {effective:,.0f} effective")  # fmt: skip
 
 
 def shortened(labels: Sequence[str], longest: int = _LONGEST_LABEL) -> list[str]:
