@@ -125,7 +125,7 @@ def test_mistakes_are_reported(table, tmp_path):
     ):
         objects(table, "sensor+time@fortnight")
     with pytest.raises(
-        BadRow, match="sensor 'north': times that are to be rounded down must be written like 2026-05-01 10:35"
+        BadRow, match="sensor 'north': times that are to be rounded down must all be written like 2026-05-01 10:35"
     ):
         objects(table, "sensor@hour")
     path = tmp_path / "odd.csv"

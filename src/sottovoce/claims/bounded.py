@@ -94,7 +94,7 @@ def _check_kind(name: str, column: pa.Field) -> None:
 
 
 def _check_joined(name: str, table: pa.Table, labels: Sequence[str], budget: Budget) -> None:
-    """Refuse labels that join several columns and would take too much memory: joined labels repeat every name in full."""
+    """Refuse labels that join several columns if they would take too much memory: they repeat every name in full."""
     size = sum(
         _as_text(table[part.column])
         for label in labels

@@ -186,9 +186,14 @@ class Matrix(PublicFormat):
 
     def _no_truths(self, source: TableFile, column: str | None, header: Sequence[str]) -> MissingColumn:
         if self.by_user:
+            where = "" if column is None else f", column {column!r}"
             return MissingColumn(
-                f"{source.name}, column {column!r}: in {self.name}, columns are objects, and none of them has truths; "
-                "write the truths as a table of object and value, and omit column= (--column)"
+                f"{source.name}{where}: in {self.name}, columns are objects, and none of them has truths; write the "
+                "truths as a table of object and value, and omit column= (--column) and --truth"
+            )
+        if column is None:
+            return MissingColumn(
+                f"{source.name}: in {self.name}, one of the columns has the truths; name it with column= (--column)"
             )
         return MissingColumn(
             f"{source.name}: there is no column {column!r} of truths among {', '.join(map(shown, header[1:6]))}"
@@ -218,8 +223,8 @@ class Matrix(PublicFormat):
             if len(row) != len(header):
                 raise BadRow(
                     f"{source.name}, line {line}: it has {counted(len(row), 'cell')}, but the header has "
-                    f"{len(header)}; leave cells empty where there is no claim, and give the column of labels a heading "
-                    "too"
+                    f"{len(header)}; leave cells empty where there is no claim, and give the column of labels a "
+                    "heading too"
                 )
         return header, body
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sottovoce.claims.cleaning import advice
+from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning, advice
 from sottovoce.claims.header import CHOICES_COLUMN, shown
 from sottovoce.claims.kinds import NUMBER
 from sottovoce.claims.lines import Lines
@@ -35,6 +35,7 @@ class Columns:
     lines: Lines | None = None  # of the rows in a file of text
     places: Callable[[int], str] | None = None  # where a row is in the source, if it is one cell of a line
     choices: pa.ChunkedArray | pa.Array | None = None  # number of options, if the source declares it
+    cleaning: Cleaning = AS_WRITTEN  # how the values were read
 
 
 def all_finite(values: pa.ChunkedArray | pa.Array) -> bool:
@@ -165,7 +166,7 @@ def _fault(columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequen
     rule = f"a value must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
     if isinstance(written, date | time):
         written = quoted = written.isoformat()
-    return f"{names[-1]} {quoted}", rule + (advice(written) if isinstance(written, str) else "")
+    return f"{names[-1]} {quoted}", rule + (advice(written, columns.cleaning) if isinstance(written, str) else "")
 
 
 def _fields(columns: Columns, names: Sequence[str]) -> str:

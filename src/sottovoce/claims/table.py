@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Integral, Real
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -93,7 +94,9 @@ class Claims:
         kind: Kind | None = None,
         choices: Choices | None = None,
     ) -> "Claims":
-        """Read claims from a CSV, Parquet, Arrow or JSON Lines file (by suffix; text may be compressed) or a CSV stream.
+        """Read claims from a CSV, Parquet, Arrow or JSON Lines file (by suffix), or from a CSV stream.
+
+        CSV and JSON Lines files may be compressed.
 
         ``user``, ``object`` and ``value`` name the columns. ``duplicates`` says what happens when a user claims an
         object twice; ``skip_bad`` drops rows that are not claims and counts them in ``skipped``. ``progress`` is called
@@ -385,7 +388,12 @@ def _answers(
     """The options of the table's objects, and the claims' places among them."""
     assert table.answers is not None
     objects = to_numpy(table.labels[1])
-    if choices is not None and not isinstance(choices, int):
+    if isinstance(choices, Real) and not isinstance(choices, Integral):
+        raise BadParameter(
+            f"choices={choices!r}: it must be a whole number, a list of options, or a mapping from objects to lists; "
+            "give one of them"
+        )
+    if choices is not None and not isinstance(choices, Integral):
         return choosing.from_lists(offsets, ids, table.answers, objects, choices, table.size)
     declared = None
     if table.choices is not None:

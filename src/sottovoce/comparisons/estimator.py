@@ -120,7 +120,9 @@ class ByComparison:
         check_range(low, high)
         guess = self.spread_guess or (high - low) / _GUESSED_SHARE
         if not 0 < guess < math.inf:
-            raise BadParameter(f"spread_guess {guess!r}: it must be a finite number above 0; guess high rather than low")
+            raise BadParameter(
+                f"spread_guess {guess!r}: it must be a finite number above 0; guess high rather than low"
+            )
         return Scale(low, high, comparisons.levels_each, channel.miss, guess)
 
 

@@ -416,12 +416,16 @@ class TruthDiscovery(ABC):
     if not TYPE_CHECKING:  # a type checker would otherwise accept every misspelt attribute
 
         def __getattr__(self, name: str) -> Any:
+            if name in _FITTED and "truths_" in self.__dict__:
+                raise AttributeError(
+                    f"{name}: a fit to {self.kind_}s has none, only a fit to claims of the other kind; see truths_"
+                )
             if name in _FITTED:
                 raise NotFitted(f"{self!r}: this method is not fitted yet; call fit(claims) first")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-# Attributes that only a fit sets: neither the class nor the constructor does.
+# Attributes that only a fit sets, and the property that needs one.
 _FITTED = frozenset(name for name in TruthDiscovery.__annotations__ if not hasattr(TruthDiscovery, name)) - {
     "name", "title", "words",
-}  # fmt: skip
+} | {"answers_"}  # fmt: skip

@@ -54,8 +54,8 @@ class NoiseAware(TruthDiscovery):
     if claims mostly coincide, users vote.
 
     For choices, a user has a chance of being right, and a randomised answer is right by the chances of the law. The
-    chances of users have a beta prior that is estimated from the crowd. If all objects share a short list of options,
-    users may also have habits.
+    chances of users have a beta prior that is estimated from the crowd. If the crowd is not too large, and all objects
+    share a short list of options, users may also have habits.
 
     Parameters
     ----------
@@ -237,9 +237,9 @@ class _AwareIteration(Iteration):
     def _residuals(self, swept: Sweep) -> tuple[Floats, Floats]:
         """Each user's sum of squares, and how many errors it stands for.
 
-        Claims lie nearer to the estimated truths than to the real ones. Either the truths' variances are added to
-        the sum of the squares, or a claim counts as one error less its own share in the truth. The second is right even where a
-        single user decides about an object, which nobody can under noise.
+        Claims lie nearer to the estimated truths than to the real ones. Either the truths' variances are added to the
+        sum of the squares, or a claim counts as one error less its own share in the truth. The second is right even
+        where a single user decides about an object, which nobody can under noise.
         """
         claims = self._engine.claims_per_user.astype(np.float64)
         if swept.doubts is None:

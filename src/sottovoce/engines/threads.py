@@ -18,7 +18,7 @@ def usual_threads() -> int:
     requested = os.environ.get("SOTTOVOCE_THREADS", "0").strip() or "0"
     if not (requested.isascii() and requested.isdigit()):
         raise BadParameter(
-            f"SOTTOVOCE_THREADS={requested!r}: it must be a whole number; leave it unset, or set it to 0, to use all cores"
+            f"SOTTOVOCE_THREADS={requested!r}: it must be a whole number; set it to 0, or not at all, to use all cores"
         )
     if int(requested):
         return int(requested)
