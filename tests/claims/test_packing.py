@@ -240,9 +240,7 @@ def test_a_pack_is_not_overwritten_and_a_mistaken_folder_is_reported(crowd, tmp_
         pack(files([path]), tmp_path, append=True)
     with pytest.raises(BadParameter, match="500MB"):
         pack(files([path]), tmp_path / "new", memory="plenty")
-    with pytest.raises(
-        BadParameter, match=r"^memory 1KB: .* \(Out of Memory .*\); give more with memory="
-    ):
+    with pytest.raises(BadParameter, match=r"^memory 1KB: .* \(Out of Memory .*\); give more with memory="):
         pack(files([path]), tmp_path / "new", memory="1KB")
     with pytest.raises(BadParameter, match="duplicates"):
         pack(files([path]), tmp_path / "new", duplicates="first")

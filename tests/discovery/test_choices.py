@@ -340,8 +340,8 @@ def test_a_later_fit_may_begin_with_an_earlier_one():
 @pytest.mark.parametrize(
     ("noise", "choices", "message"),
     [
-        ("response:1", None, "it needs the number of choices"),
-        ("response:1:2", ["yes", "no", "perhaps"], "devices report 2 options, but these claims name 1"),
+        ("response:1", None, "it needs the number of options that devices"),
+        ("response:1:2", ["yes", "no", "perhaps"], "each answer names 2 options, but these claims name 1 each"),
         ("fresh:0.5", ["yes", "no"], "it is for numbers"),
     ],
 )
