@@ -10,10 +10,10 @@ def decimals_for(uncertainty: float) -> int | None:
     return max(0, min(12, 1 - math.floor(math.log10(uncertainty))))
 
 
-def percent(share: float) -> str:
+def as_percent(share: float) -> str:
     """A share in percent, with as many decimals as it needs.
 
-    >>> percent(0.95), percent(0.995)
+    >>> as_percent(0.95), as_percent(0.995)
     ('95%', '99.5%')
     """
     return f"{100 * share:g}%"

@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from sottovoce.cli.connection import CampaignArgument, connected
 from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
-from sottovoce.digits import counted, decimals_for, percent
+from sottovoce.digits import as_percent, counted, decimals_for
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def results(
         f"\nVersion {results['version']} of {results['as_of']}: {counted(results['reports'], 'report')}, "
         + f"method {results['method']}"
         + (f" ({counted(results['iterations'], 'iteration')})" if results.get("iterations") else "")
-        + f", {percent(results['level'])} intervals."
+        + f", {as_percent(results['level'])} intervals."
         + (
             f" Withheld, with fewer than {results['least_claims']} claims: {withheld} of {counted(many, 'task')}."
             if withheld
