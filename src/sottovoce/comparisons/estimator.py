@@ -99,7 +99,10 @@ class ByComparison:
         return self
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Low and high end of an interval for each truth: quantiles of its posterior."""
+        """Low and high end of an interval for each truth.
+
+        They are quantiles of its posterior; if accuracies are estimated, those of a normal law around the truth.
+        """
         if not 0 < level < 1:
             raise BadParameter(f"level={level}: a level must lie between 0 and 1; 0.95 is typical")
         if self._deviations is None:
