@@ -243,7 +243,8 @@ class Claims:
                 values = np.sort(values.reshape(-1, size), axis=1).reshape(-1)
         elif choices is not None:
             raise BadParameter(
-                f"choices={choices!r}: the values are numbers; give kind='choice' (--kind choice) too, or omit choices"
+                "choices: they are given, but the values are numbers; give kind='choice' (--kind choice) too, or omit "
+                "choices= (--choices)"
             )
         claims = cls(offsets, users, values, user_labels, object_labels, table.skipped, table.noise, answers)
         claims.left_out = table.left_out

@@ -202,7 +202,9 @@ def discover(
         raise BadParameter(f"--target {target.value}: {chosen} does not support targets; give --method {aiming}")
     # With choices, methods that weigh users can use known truths; the fit, where the kind is known, refuses the others.
     if chosen != ALL and known is not None and not METHODS[chosen].takes_known and METHODS[chosen].kinds == ("number",):
-        learning = " or ".join(name for name in METHODS if METHODS[name].takes_known)
+        learning = " or ".join(
+            name for name in METHODS if METHODS[name].takes_known and "number" in METHODS[name].kinds
+        )
         raise BadParameter(f"--known {known}: {chosen} cannot use known truths; give --method {learning}")
     if spark_master is not None and engine is not EngineOption.SPARK:
         raise BadParameter(f"--spark-master {spark_master}: only Spark has a master; add --engine spark")

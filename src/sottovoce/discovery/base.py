@@ -180,8 +180,8 @@ class TruthDiscovery(ABC):
         self._check_kind(engine.kind)
         if known and not self.uses_known(engine.kind):
             raise BadParameter(
-                f"known={dict(known)!r}: {type(self).__name__} cannot use known truths; leave them out, or use "
-                "NoiseAware"
+                f"known with {counted(len(known), 'truth')}: {type(self).__name__} cannot use known truths for "
+                f"{engine.kind}s; leave them out, or use NoiseAware"
             )
         earlier = start.state() if isinstance(start, TruthDiscovery) else start
         choices = ChoiceInput.of(engine, earlier, known or {}) if engine.kind == "choice" else None
