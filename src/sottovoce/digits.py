@@ -1,4 +1,4 @@
-"""Numbers for people to read: how many decimals are worth showing, and counts with their noun."""
+"""Numbers for people to read: how many decimals are worth showing, levels in percent, and counts with their noun."""
 
 import math
 
@@ -8,6 +8,15 @@ def decimals_for(uncertainty: float) -> int | None:
     if not (0 < uncertainty < math.inf):
         return None
     return max(0, min(12, 1 - math.floor(math.log10(uncertainty))))
+
+
+def as_percent(share: float) -> str:
+    """A share in percent, with as many decimals as it needs.
+
+    >>> as_percent(0.95), as_percent(0.995)
+    ('95%', '99.5%')
+    """
+    return f"{100 * share:g}%"
 
 
 def counted(count: int, thing: str, things: str | None = None) -> str:

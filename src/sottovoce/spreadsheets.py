@@ -187,7 +187,7 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
             book = openpyxl.load_workbook(unpacked, read_only=True, data_only=True, keep_links=False)
             sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
             if not sheets:
-                raise UnreadableFile(f"{name}: it has no sheet with cells; {advice}")
+                raise UnreadableFile(f"{name}: it has no visible sheet with cells; save the table as CSV")
             sheet = sheets[0]
             sheet.reset_dimensions()  # the size that a file states need not be true
             bounds = {"max_col": _MOST_COLUMNS, "max_row": _MOST_ROWS + 2}
@@ -218,13 +218,15 @@ def _unpacked(name: str, content: bytes) -> io.BytesIO:
     unpacked, left, elements = io.BytesIO(), _MOST_UNPACKED, 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(unpacked, "w") as checked:
         parts = archive.infolist()
+        if len(parts) > _MOST_PARTS:
+            raise UnreadableFile(f"{name}: it has more than {_MOST_PARTS:,} parts; save only the table, as CSV")
         if "xl/workbook.xml" not in {part.filename for part in parts}:
             raise UnreadableFile(f"{name}: it is not an XLSX file; save it as XLSX or as CSV")
         for part in parts:
             whole = _part_of(archive, part, left)
             left -= len(whole)
-            if left < 0 or len(parts) > _MOST_PARTS:
-                raise UnreadableFile(f"{name}: unpacked it is larger than {_MOST_UNPACKED:,} bytes; split the table")
+            if left < 0:
+                raise UnreadableFile(f"{name}: it unpacks to more than {_MOST_UNPACKED:,} bytes; split the table")
             plain = whole.replace(b"\0", b"")
             if b"<!DOCTYPE" in plain.upper():
                 raise UnreadableFile(f"{name}: it contains a document type, which XLSX forbids; save it again")

@@ -45,8 +45,9 @@ def read_rows(
                 raise MissingColumn(f"{name}: column {column[:_LONGEST_SHOWN]!r} is unknown; the columns are {known}")
         for row in table:
             if None in row:
+                sign = {"\t": "tabs", ";": "semicolons", ",": "commas"}[delimiter]
                 raise UnreadableFile(
-                    f"{name}: line {table.line_num} has more cells than columns; quote text that contains separators"
+                    f"{name}: line {table.line_num} has more cells than columns; quote text that contains {sign}"
                 )
             cells = {column: as_written(cell.strip()) for column, cell in row.items() if cell and column in taken}
             yield table.line_num, cells

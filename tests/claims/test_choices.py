@@ -251,3 +251,25 @@ def test_texts_that_only_look_like_sets_are_answers():
     assert (claims.answers.size, claims.answers.labels.tolist()) == (1, sorted([deep, "[[1], [2]]"]))
     mixed = sv.Claims.from_arrays(["a", "b"], ["x", "x"], ['[1, "one"]', "[2, 99999999999999999999]"], kind="choice")
     assert mixed.answers.size == 2
+
+
+@pytest.mark.parametrize("number", [2.5, float("nan")])
+def test_the_number_of_choices_is_whole(number):
+    with pytest.raises(BadParameter, match="it must be a whole number, a list of options, or a mapping"):
+        sv.Claims.from_arrays(["a", "b"], ["x", "x"], ["dry", "wet"], choices=number)
+    claims = sv.Claims.from_arrays(["a", "b"], ["x", "x"], ["dry", "wet"], choices=np.int64(3))
+    assert claims.answers.counts.tolist() == [3]
+    assert "1 choice)" in repr(sv.Claims.from_arrays(["a", "b"], ["x", "x"], ["dry", "dry"]))
+
+
+def test_a_wrong_number_of_choices_is_reported_with_its_row(tmp_path, monkeypatch):
+    monkeypatch.setattr("sottovoce.claims.streaming._ROWS_AT_ONCE", 2)
+    table = pa.table({
+        "user": ["a", "b", "c", "d"], "object": ["x"] * 4, "value": ["p", "q", "p", "q"],
+        "noise_law": ["response:1"] * 4, "choices": [2.0, 2.0, 2.0, np.inf],
+    })  # fmt: skip
+    pa.parquet.write_table(table, tmp_path / "claims.parquet")
+    with pytest.raises(BadRow, match="row 4: choices inf: it must be the number of options, 2 or more"):
+        pack(files([tmp_path / "claims.parquet"]), tmp_path / "pack")
+    with pytest.raises(BadRow, match="row 4: choices inf"):
+        sv.Claims.read(tmp_path / "claims.parquet")

@@ -173,3 +173,11 @@ def test_a_european_file_from_the_command_line(tmp_path):
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["truths"]["A"]["truth"] == pytest.approx(12.6)
+
+
+def test_a_number_with_the_other_decimal_sign_is_told_from_a_number_with_a_unit(tmp_path):
+    text = "user;object;value\na;x;12.5 m\nb;x;1,5 m\n"
+    with pytest.raises(
+        BadRow, match=r"the decimal sign must be ',', as stated with decimal= \(--decimal\); correct it"
+    ):
+        claims_of(tmp_path, text, decimal=",", strip_units=True)

@@ -240,8 +240,18 @@ def test_a_pack_is_not_overwritten_and_a_mistaken_folder_is_reported(crowd, tmp_
         pack(files([path]), tmp_path, append=True)
     with pytest.raises(BadParameter, match="500MB"):
         pack(files([path]), tmp_path / "new", memory="plenty")
+    with pytest.raises(BadParameter, match=r"^memory 1KB: .* \(Out of Memory .*\); give more with memory="):
+        pack(files([path]), tmp_path / "new", memory="1KB")
     with pytest.raises(BadParameter, match="duplicates"):
         pack(files([path]), tmp_path / "new", duplicates="first")
+
+
+def test_a_round_with_another_noise_law_is_refused(tmp_path):
+    for name, law in (("a.csv", "shared:1"), ("b.csv", "shared:2")):
+        (tmp_path / name).write_text(f"user,object,value,noise_law\n{name},x,1,{law}\n")
+    pack(files([tmp_path / "a.csv"]), tmp_path / "pack")
+    with pytest.raises(BadRow, match="new claims have noise law 'shared:2', but those of the pack have 'shared:1'"):
+        pack(files([tmp_path / "b.csv"]), tmp_path / "pack", append=True)
 
 
 def test_only_one_appends_at_a_time(crowd, tmp_path):

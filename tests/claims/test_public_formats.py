@@ -127,7 +127,7 @@ def test_a_missing_column_is_reported(tmp_path):
         sv.Claims.read_format(path, "matrix", column="truth")
     with pytest.raises(MissingColumn, match="columns are objects, and none of them has truths"):
         sv.Claims.read_format(path, "matrix-by-user", column="ann")
-    with pytest.raises(BadParameter, match="square has one column of values; leave it out"):
+    with pytest.raises(BadParameter, match="the format square has only one column of values; leave it out"):
         sv.Claims.read_format(path, "square", column="1")
     with pytest.raises(BadParameter, match="format 'excel': it must be one of sottovoce, truth-inference"):
         sv.Claims.read_format(path, "excel")

@@ -139,6 +139,11 @@ def test_infinite_intervals_are_null_in_json(tmp_path):
                                     "mean": 1.0, "median": 1.0}  # fmt: skip
 
 
+def test_a_level_is_shown_with_the_decimals_that_it_needs(tmp_path):
+    (tmp_path / "claims.csv").write_text("user,object,value\na,x,1\nb,x,2\nc,x,4\n")
+    assert "99.5% low" in run("discover", tmp_path / "claims.csv", "--level", "0.995").stdout
+
+
 def test_the_version_is_printed():
     assert run("--version").stdout == f"sottovoce {sv.__version__}\n"
 

@@ -69,7 +69,7 @@ def test_numbers_are_choices_on_request(tmp_path):
     ("arguments", "message"),
     [
         (("--method", "gtm"), "it works with numbers, but these claims are choices"),
-        (("--noise", "response:1"), "it needs the number of choices"),
+        (("--noise", "response:1"), "it needs the number of options that devices could choose from"),
         (("--choices", "1"), "at least 2"),
         (("--kind", "number"), "value 'yes': a value must be a finite number"),
     ],

@@ -65,6 +65,16 @@ def test_choices_are_explained_by_votes_and_weights():
     assert "yes has 3 of 5 votes" in found.why
 
 
+def test_sets_of_options_are_explained_claim_by_claim():
+    answers = [["dry", "wet"], ["dry", "mud"], ["wet", "dry"], ["wet", "mud"], ["wet", "mud"], ["dry", "mud"]]
+    claims = sv.Claims.from_arrays(list("abcabc"), ["path"] * 3 + ["road"] * 3, answers)
+    found = explain(discovered(sv.NoiseAware(), claims), claims, "road")
+    assert found.truth == "mud"
+    assert {claim.user: claim.value for claim in found.claims} == {"a": "mud, wet", "b": "mud, wet", "c": "dry, mud"}
+    assert sum(claim.weight for claim in found.claims) == pytest.approx(1)
+    assert found.why == "mud has 3 of 3 votes and 100% of the weight."
+
+
 def test_a_tie_is_not_called_a_majority():
     claims = sv.Claims.from_arrays(list("abbcac"), list("xxyyyx"), ["dry", "wet", "dry", "wet", "dry", "mud"])
     found = explain(discovered(sv.NoiseAware(), claims), claims, "x")

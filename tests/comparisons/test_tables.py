@@ -173,3 +173,15 @@ def test_accurate_users_count_more_with_four_levels():
         assert fit.weights_.max() > 2
     # Measured 0.7; the error of each ratio is 13 %, of the mean of four 7 %.
     assert np.mean(after) / np.mean(before) < 0.9
+
+
+@pytest.mark.parametrize(
+    ("cuts", "error", "words"),
+    [
+        ([(1.0,)], BadRow, "2 users, 2 objects, 1 entry of cuts, 2 levels, but every answer needs one of each"),
+        ([(1.0,), (1.0, 2.0)], BadParameter, "must have the same number of cuts"),
+    ],
+)
+def test_sequences_that_do_not_fit_together_are_refused(cuts, error, words):
+    with pytest.raises(error, match=words):
+        sv.Comparisons.from_arrays(["ann", "bob"], ["hall", "hall"], cuts, [1, 0])

@@ -9,7 +9,7 @@ from sottovoce.discovery import discovered, methods_for
 from sottovoce.discovery.choices import winners
 from sottovoce.discovery.habits import Habits
 from sottovoce.discovery.right_chance import Group
-from sottovoce.errors import BadParameter
+from sottovoce.errors import BadParameter, NotFitted
 
 CHOICE_METHODS = methods_for("choice")
 
@@ -340,8 +340,8 @@ def test_a_later_fit_may_begin_with_an_earlier_one():
 @pytest.mark.parametrize(
     ("noise", "choices", "message"),
     [
-        ("response:1", None, "it needs the number of choices"),
-        ("response:1:2", ["yes", "no", "perhaps"], "devices report 2 options, but these claims name 1"),
+        ("response:1", None, "it needs the number of options that devices"),
+        ("response:1:2", ["yes", "no", "perhaps"], "each answer names 2 options, but these claims name 1 each"),
         ("fresh:0.5", ["yes", "no"], "it is for numbers"),
     ],
 )
@@ -365,3 +365,21 @@ def test_known_truths_do_not_count_as_departures_from_the_majority():
     assert result.reason is None
     hidden = discovered(sv.NoiseAware(), claims, known={"p": "perhaps", "q": "perhaps"})
     assert hidden.effective_users == 3  # nobody was ever right, and nobody counts more than others
+
+
+@pytest.mark.parametrize("method", [sv.NoiseAware(), sv.CRH()])
+def test_answers_have_chances_and_no_intervals(method):
+    fit = method.fit(sv.Claims.from_arrays(list("abc"), ["path"] * 3, ["dry", "dry", "muddy"]))
+    with pytest.raises(BadParameter, match="an answer has a chance, not an interval"):
+        fit.intervals()
+
+
+def test_results_of_the_other_kind_are_not_called_unfitted():
+    fit = sv.CRH()
+    for name in ("chances_", "answers_"):
+        with pytest.raises(NotFitted, match="not fitted yet"):
+            getattr(fit, name)
+    fit.fit(sv.Claims.from_matrix([[1.0, 2.0], [1.5, 2.5]]))
+    for name in ("chances_", "answers_"):
+        with pytest.raises(AttributeError, match=f"{name}: a fit to numbers has none"):
+            getattr(fit, name)

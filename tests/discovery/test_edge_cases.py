@@ -1,9 +1,13 @@
 """Small, constant and isolated data: defined, finite, without warnings (which are errors in these tests)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.discovery import discovered
+from sottovoce.errors import BadParameter
 
 nan = float("nan")
 METHODS = [sv.NoiseAware, sv.CRH, sv.GTM, sv.CATD, sv.LFCN, sv.Mean, sv.Median]
@@ -92,3 +96,24 @@ def test_noise_whose_weights_would_vanish_is_refused(law):
     claims = sv.worlds.synthetic(20, 6, seed=1).claims
     with pytest.raises(sv.errors.BadParameter, match=r"noise law .*: its variance is .*use a larger unit"):
         sv.NoiseAware(noise=law).fit(claims)
+
+
+@pytest.mark.parametrize("truth", ["tall", None, float("nan")])
+def test_a_known_truth_that_is_not_a_number_is_refused(truth):
+    claims = sv.Claims.from_matrix([[10.0, 21.0], [10.2, 20.8], [14.0, 30.0]])
+    with pytest.raises(BadParameter, match="of 0: it must be a finite number for an object with claims"):
+        sv.NoiseAware().fit(claims, known={0: truth})
+
+
+def test_the_reason_is_true_for_one_mean_and_beside_wide_intervals():
+    scales = np.array([1.0, 1.0, 1.0, 1000.0])
+    result = discovered(sv.Mean(), sv.Claims.from_matrix(np.random.default_rng(1).normal(size=(10, 4)) * scales))
+    high = result.interval[1]
+    means = result.means.copy()
+    means[0] = high[0] + 1
+    reason = replace(result, means=means).reason
+    assert reason.startswith("1 of 4 means lies outside its truth's interval: that of 0 is ")
+    means[1] = high[1] + 2
+    assert "intervals; the mean of 1 is furthest from its truth (by" in replace(result, means=means).reason
+    means[3] = (means[3] + high[3]) / 2
+    assert "intervals; of these, the mean of 1 is furthest from" in replace(result, means=means).reason

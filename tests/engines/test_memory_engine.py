@@ -6,6 +6,7 @@ import pytest
 import sottovoce as sv
 from patience import PATIENCE
 from sottovoce.engines import MemoryEngine, Step, memory
+from sottovoce.errors import BadParameter
 
 
 def pm(**options):
@@ -92,3 +93,13 @@ def test_a_forked_child_can_fit(crowd):
 
 def _sum_of_truths(claims):
     return sv.CRH(max_iter=3, tol=0).fit(claims).truths_.sum()
+
+
+def test_a_wrong_number_of_threads_is_reported(crowd, monkeypatch):
+    for wrong in ("four", "-1", "1.5"):
+        monkeypatch.setenv("SOTTOVOCE_THREADS", wrong)
+        with pytest.raises(BadParameter, match=f"SOTTOVOCE_THREADS='{wrong}': it must be a whole number"):
+            MemoryEngine(crowd)
+    for all_cores in ("0", ""):
+        monkeypatch.setenv("SOTTOVOCE_THREADS", all_cores)
+        assert MemoryEngine(crowd).threads >= 1

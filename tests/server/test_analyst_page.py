@@ -218,7 +218,10 @@ def test_joined_labels_are_refused_before_they_fill_the_memory(analyst_page):
     pa.parquet.write_table(table, sink, compression="zstd", store_schema=False)
     page = analyst_page.ask(sink.getvalue(), "a.parquet", object="where+who", duplicates="mean")
     assert page.status_code == 422
-    assert "labels of several columns take 1,000,100,000 bytes, but at most 67,108,864 are accepted here" in page.text
+    assert (
+        "labels that join several columns take 1,000,100,000 bytes, but at most 67,108,864 are accepted here"
+        in page.text
+    )
 
 
 def test_noise_can_be_given_in_the_form_or_in_the_file(analyst_page):

@@ -79,3 +79,9 @@ def test_one_lopsided_task_is_enough():
 
 def test_results_that_have_not_converged_say_so():
     assert "not_converged" in doubt_texts([9], [9], converged=False)
+
+
+def test_tasks_without_claims_are_counted_as_such():
+    given = {"claims": np.array([1, 4]), "effective_users": np.array([1.0, 4.0]), "skew": None, "converged": True}
+    (found,) = doubts(3, 1, **given)
+    assert found["text"] == "1 of 3 tasks has no claims, so no truth is shown there."

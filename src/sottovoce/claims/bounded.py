@@ -94,7 +94,7 @@ def _check_kind(name: str, column: pa.Field) -> None:
 
 
 def _check_joined(name: str, table: pa.Table, labels: Sequence[str], budget: Budget) -> None:
-    """Refuse labels of several columns that would take too much memory: joined labels repeat every name in full."""
+    """Refuse labels that join several columns if they would take too much memory: they repeat every name in full."""
     size = sum(
         _as_text(table[part.column])
         for label in labels
@@ -103,8 +103,8 @@ def _check_joined(name: str, table: pa.Table, labels: Sequence[str], budget: Bud
     )
     if size > budget.unpacked:
         raise FileTooLarge(
-            f"{name}: its labels of several columns take {size:,} bytes, but at most {budget.unpacked:,} are accepted "
-            "here; use the command line instead"
+            f"{name}: its labels that join several columns take {size:,} bytes, but at most {budget.unpacked:,} are "
+            "accepted here; use the command line instead"
         )
 
 

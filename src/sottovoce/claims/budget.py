@@ -22,11 +22,11 @@ class Budget:
     rows: int
     unpacked: int
 
-    def check_rows(self, name: str, rows: int) -> None:
+    def check_rows(self, name: str, rows: int, things: str = "claims", *, at_least: bool = False) -> None:
         if rows > self.rows:
             raise FileTooLarge(
-                f"{name}: it has {rows:,} claims, but at most {self.rows:,} are accepted here; "
-                "use the command line instead, which accepts any number"
+                f"{name}: it has {'at least ' * at_least}{rows:,} {things}, but at most {self.rows:,} are accepted "
+                "here; use the command line instead, which accepts any number"
             )
 
     def check_texts(self, name: str, column: str, texts: Any) -> None:

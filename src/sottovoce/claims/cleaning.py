@@ -30,6 +30,8 @@ _WITH_UNIT = (
 
 
 _COMMA = rf"^[+-]?(?:[0-9]{{1,3}}(?:[.'’{BLANKS}][0-9]{{3}})+|[0-9]+),[0-9]*$"
+# A number that has the other decimal sign than the stated one.
+_OTHER_SIGN = {sign: rf"[+-]?[0-9]*{other}[0-9]+{_EXPONENT}" for sign, other in ((",", r"\."), (".", ","))}
 # Times, and dates with or without one: 10:35, 2026-05-01, 2026-05-01T10:35:00Z, 1.5.2026 10:35.
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?: ?[AaPp][Mm])?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
 _DATE = r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}[./](?:[0-9]{4}|[0-9]{2}))"
@@ -91,13 +93,14 @@ class Cleaning:
             numbers = _without_units(numbers, value, source, {} if units is None else units)
         if self.decimal is not None:
             numbers = _with_points(numbers, self.decimal)
-        return replace(columns, values=numbers, texts=texts if columns.texts is None else columns.texts)
+        texts = texts if columns.texts is None else columns.texts
+        return replace(columns, values=numbers, texts=texts, cleaning=self)
 
 
 AS_WRITTEN = Cleaning()
 
 
-def advice(written: str) -> str:
+def advice(written: str, cleaning: Cleaning = AS_WRITTEN) -> str:
     """The advice about a value that is not a number but would be if it were read differently; often empty.
 
     >>> advice("12,5")
@@ -110,11 +113,13 @@ def advice(written: str) -> str:
     text = written.strip()
     if re.match(_TIME, text):
         return "; a time must be written as a number, such as minutes since midnight"
-    if re.match(_COMMA, text):
-        return "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
     number = _number_with_unit(text)
-    if number:
-        decimal = " and decimal=',' (--decimal ,)" if "," in number else ""
+    if cleaning.decimal is not None and re.fullmatch(_OTHER_SIGN[cleaning.decimal], (number or text).strip()):
+        return f"; the decimal sign must be {cleaning.decimal!r}, as stated with decimal= (--decimal)"
+    if cleaning.decimal is None and re.match(_COMMA, text):
+        return "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
+    if number and not cleaning.strip_units:
+        decimal = " and decimal=',' (--decimal ,)" if "," in number and cleaning.decimal is None else ""
         return f"; if it is a number with a unit, say so with strip_units=True (--strip-units){decimal}"
     return ""
 

@@ -32,11 +32,12 @@ def require(required: Iterable[str], present: Sequence[str], name: str, fix: str
 
 
 def check_unique(columns: Iterable[str], name: str) -> None:
-    """Refuse a table with two columns of the same name."""
+    """Refuse a table with several columns of the same name."""
     column, count = next(iter(Counter(columns).most_common(1)), ("", 0))
     if count > 1:
+        many = "two" if count == 2 else f"{count:,}"
         raise MissingColumn(
-            f"{name}: there are two columns {shown(column)}, but column names must be unique; rename one of them"
+            f"{name}: there are {many} columns {shown(column)}, but column names must be unique; rename all but one"
         )
 
 

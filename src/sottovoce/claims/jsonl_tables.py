@@ -39,7 +39,7 @@ def read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Bud
     at_once = sys.maxsize if budget is None else budget.rows + 1
     for columns in jsonl_by_lines(source, labels, value, at_once):
         if budget is not None:
-            budget.check_rows(source.name, len(columns.values) + len(columns.ragged))
+            budget.check_rows(source.name, len(columns.values) + len(columns.ragged), at_least=True)
         if not columns.ragged:
             _require_somewhere(columns, [*labels, value], source)
         return columns

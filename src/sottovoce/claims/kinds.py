@@ -107,7 +107,7 @@ def _lists_in(values: pa.ChunkedArray | pa.Array, source: str, budget: Budget | 
     rows = encoded.indices.to_numpy()
     size = len(lists[rows[0]] or ())
     if budget is not None:
-        budget.check_rows(source, len(rows) * size)
+        budget.check_rows(source, len(rows) * size, "options in its claims")
     wrong = np.array([len(entry or ()) != size or len({*map(str, entry or ())}) != size for entry in lists])[rows]
     if wrong.any():
         raise _uneven(source, before + int(np.argmax(wrong)) + 1, lists[rows[np.argmax(wrong)]], size)

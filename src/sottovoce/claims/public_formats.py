@@ -58,6 +58,9 @@ class PublicFormat(ABC):
         """The kind of the values: the given one, or else that of the format, if it has only one."""
         return kind or ("choice" if self.of_choices else None)
 
+    def _one_column(self, column: str) -> BadParameter:
+        return BadParameter(f"column {column!r}: the format {self.name} has only one column of values; leave it out")
+
 
 @dataclass(frozen=True)
 class TableWithHeader(PublicFormat):
@@ -74,7 +77,7 @@ class TableWithHeader(PublicFormat):
 
     def _read(self, path: str | Path, columns: Sequence[str], how: ReadOptions) -> Table:
         if how.column is not None:
-            raise BadParameter(f"column {how.column!r}: {self.name} has one column of values; leave it out")
+            raise self._one_column(how.column)
         kind = self.kind(how.kind)
         return read_file(path, columns[:-1], columns[-1], how.skip_bad, kind=kind, cleaning=how.cleaning)
 
@@ -124,7 +127,7 @@ class LinesWithoutHeader(PublicFormat):
     def _column(self, source: str, count: int, how: ReadOptions) -> int:
         """The position of the chosen column among the columns of values, from 0."""
         if not self.several and how.column is not None:
-            raise BadParameter(f"column {how.column!r}: {self.name} has one column of values; leave it out")
+            raise self._one_column(how.column)
         if not self.several or (how.column is None and count <= 1):
             return 0
         if how.column is None or how.column not in map(str, range(1, count + 1)):
@@ -183,9 +186,14 @@ class Matrix(PublicFormat):
 
     def _no_truths(self, source: TableFile, column: str | None, header: Sequence[str]) -> MissingColumn:
         if self.by_user:
+            where = "" if column is None else f", column {column!r}"
             return MissingColumn(
-                f"{source.name}, column {column!r}: in {self.name}, columns are objects, and none of them has truths; "
-                "write the truths as a table of object and value, and omit column= (--column)"
+                f"{source.name}{where}: in {self.name}, columns are objects, and none of them has truths; write the "
+                "truths as a table of object and value, and omit column= (--column) and --truth"
+            )
+        if column is None:
+            return MissingColumn(
+                f"{source.name}: in {self.name}, one of the columns has the truths; name it with column= (--column)"
             )
         return MissingColumn(
             f"{source.name}: there is no column {column!r} of truths among {', '.join(map(shown, header[1:6]))}"
@@ -215,7 +223,8 @@ class Matrix(PublicFormat):
             if len(row) != len(header):
                 raise BadRow(
                     f"{source.name}, line {line}: it has {counted(len(row), 'cell')}, but the header has "
-                    f"{len(header)}; leave cells empty where there is no claim"
+                    f"{len(header)}; leave cells empty where there is no claim, and give the column of labels a "
+                    "heading too"
                 )
         return header, body
 

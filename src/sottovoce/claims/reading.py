@@ -197,7 +197,7 @@ def check_columns(
     else:
         checked = check_rows(columns, missing, names, source, skip_bad, hint=kind is None)
     values, rows = checked.values, checked.rows
-    choices = None if columns.noise is None or chosen == "number" else declared_choices(columns.choices, source)
+    choices = None if columns.noise is None or chosen == "number" else declared_choices(columns.choices, source, rows)
     if checked.keep is not None:
         rows = (np.arange(1, len(checked.keep) + 1) if rows is None else rows)[checked.keep]
         values = values[checked.keep]

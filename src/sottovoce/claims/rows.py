@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sottovoce.claims.cleaning import advice
+from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning, advice
 from sottovoce.claims.header import CHOICES_COLUMN, shown
 from sottovoce.claims.kinds import NUMBER
 from sottovoce.claims.lines import Lines
@@ -35,6 +35,7 @@ class Columns:
     lines: Lines | None = None  # of the rows in a file of text
     places: Callable[[int], str] | None = None  # where a row is in the source, if it is one cell of a line
     choices: pa.ChunkedArray | pa.Array | None = None  # number of options, if the source declares it
+    cleaning: Cleaning = AS_WRITTEN  # how the values were read
 
 
 def all_finite(values: pa.ChunkedArray | pa.Array) -> bool:
@@ -86,15 +87,18 @@ def _checked(
     return CheckedRows(values, ~bad if bad.any() else None, rows, n_bad)
 
 
-def declared_choices(column: pa.ChunkedArray | pa.Array | None, source: str) -> NDArray[np.int64] | None:
-    """The number of options in each row."""
+def declared_choices(
+    column: pa.ChunkedArray | pa.Array | None, source: str, rows: NDArray[np.int64] | None = None
+) -> NDArray[np.int64] | None:
+    """The number of options in each row; ``rows`` are the rows' numbers, unless they simply count from 1."""
     if column is None or column.null_count == len(column):
         return None
     counts = _numbers(column)
-    bad = np.flatnonzero(~(counts == np.floor(counts)) | (counts < 2))
+    bad = np.flatnonzero(~((counts == np.floor(counts)) & (counts >= 2) & np.isfinite(counts)))
     if len(bad):
+        number = bad[0] + 1 if rows is None else rows[bad[0]]
         raise BadRow(
-            f"{source}, row {bad[0] + 1}: {CHOICES_COLUMN} {column[int(bad[0])].as_py()!r}: it must be the number of "
+            f"{source}, row {number}: {CHOICES_COLUMN} {column[int(bad[0])].as_py()!r}: it must be the number of "
             "options, 2 or more, in every row; correct it, or remove the column"
         )
     return counts.astype(np.int64)
@@ -162,7 +166,7 @@ def _fault(columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequen
     rule = f"a value must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
     if isinstance(written, date | time):
         written = quoted = written.isoformat()
-    return f"{names[-1]} {quoted}", rule + (advice(written) if isinstance(written, str) else "")
+    return f"{names[-1]} {quoted}", rule + (advice(written, columns.cleaning) if isinstance(written, str) else "")
 
 
 def _fields(columns: Columns, names: Sequence[str]) -> str:

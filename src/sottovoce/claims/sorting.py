@@ -82,8 +82,10 @@ def sorting(scratch: Path, memory: str) -> Iterator["Sorter"]:
     try:
         yield Sorter(database)
     except duckdb.OutOfMemoryException as error:
+        # Only the first line of DuckDB's message: the others advise settings that cannot be given here.
         raise BadParameter(
-            f"memory {memory}: this is not enough to sort these claims ({error}); give more with --memory"
+            f"memory {memory}: this is not enough to sort these claims ({str(error).splitlines()[0]}); give more with "
+            "memory= (--memory)"
         ) from error
     except (duckdb.IOException, duckdb.TransactionException, duckdb.FatalException) as error:
         raise UnreadableFile(
@@ -182,7 +184,12 @@ class Sorter:
         if not self.loaded:
             raise NoClaims("the files contain no claims, but at least one is needed; check the files")
         if earlier:
-            self._check_noise("the new claims", earlier.noise)
+            if self.noise and earlier.noise and self.noise != earlier.noise:
+                raise BadRow(
+                    f"the new claims have noise law {self.noise!r}, but those of the pack have {earlier.noise!r}; all "
+                    "claims of a pack must have the same law, so pack them separately"
+                )
+            self.noise = self.noise or earlier.noise
             if earlier.kind != self.kind:
                 raise BadRow(
                     f"the new claims are {self.kind}s, but those of the pack are {earlier.kind}s; all claims of a pack "

@@ -86,7 +86,7 @@ def read_chunks(
                 lacking = np.any(missing(answers).reshape(-1, size), axis=1)
                 checked = check_choices(columns, [*blank, lacking], names, source.name, skip_bad, before)
                 arrays.append(answers)
-                choices = declared_choices(columns.choices, source.name) if columns.noise else None
+                choices = declared_choices(columns.choices, source.name, checked.rows) if columns.noise else None
             else:
                 checked = check_rows(columns, blank, names, source.name, skip_bad, before, hint=kind is None)
             bad = left_out_rows(columns, blank, checked, names) if left_out else None

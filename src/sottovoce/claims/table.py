@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Integral, Real
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -93,7 +94,9 @@ class Claims:
         kind: Kind | None = None,
         choices: Choices | None = None,
     ) -> "Claims":
-        """Read claims from a CSV, Parquet, Arrow or JSON Lines file (by suffix; CSV may be compressed) or a CSV stream.
+        """Read claims from a CSV, Parquet, Arrow or JSON Lines file (by suffix), or from a CSV stream.
+
+        CSV and JSON Lines files may be compressed.
 
         ``user``, ``object`` and ``value`` name the columns. ``duplicates`` says what happens when a user claims an
         object twice; ``skip_bad`` drops rows that are not claims and counts them in ``skipped``. ``progress`` is called
@@ -240,7 +243,8 @@ class Claims:
                 values = np.sort(values.reshape(-1, size), axis=1).reshape(-1)
         elif choices is not None:
             raise BadParameter(
-                f"choices={choices!r}: the values are numbers; give kind='choice' (--kind choice) too, or omit choices"
+                "choices: they are given, but the values are numbers; give kind='choice' (--kind choice) too, or omit "
+                "choices= (--choices)"
             )
         claims = cls(offsets, users, values, user_labels, object_labels, table.skipped, table.noise, answers)
         claims.left_out = table.left_out
@@ -367,7 +371,7 @@ class Claims:
         left_out = skipped_text(self.skipped)
         parts = [counted(len(self), "claim"), counted(self.n_users, "user"), counted(self.n_objects, "object")]
         if self.answers is not None:
-            parts.append(f"{len(self.answers.labels):,} choices")
+            parts.append(counted(len(self.answers.labels), "choice"))
         return f"Claims({', '.join(parts)}{left_out})"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -385,7 +389,12 @@ def _answers(
     """The options of the table's objects, and the claims' places among them."""
     assert table.answers is not None
     objects = to_numpy(table.labels[1])
-    if choices is not None and not isinstance(choices, int):
+    if isinstance(choices, Real) and not isinstance(choices, Integral):
+        raise BadParameter(
+            f"choices={choices!r}: it must be a whole number, a list of options, or a mapping from objects to lists; "
+            "give one of them"
+        )
+    if choices is not None and not isinstance(choices, Integral):
         return choosing.from_lists(offsets, ids, table.answers, objects, choices, table.size)
     declared = None
     if table.choices is not None:

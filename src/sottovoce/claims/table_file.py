@@ -21,6 +21,7 @@ _SUFFIXES = {
 _TEXTS = ("csv", "jsonl")
 _SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
 
+_OTHER_SUFFIX = "rename the file if it has one of these formats, or else convert it"
 _NAME_ENCODING = "name its encoding with encoding= (--encoding), such as windows-1252 for tables of older spreadsheets"
 
 
@@ -54,7 +55,7 @@ class TableFile:
             raise UnreadableFile(f"{path}: this folder is not a pack; name a file of claims, or the folder of a pack")
         check_exists(path)
         if file_format is None:
-            fix = "save the sheet as CSV" if suffixes and suffixes[-1] in _SPREADSHEETS else "rename the file"
+            fix = "save the sheet as CSV" if suffixes and suffixes[-1] in _SPREADSHEETS else _OTHER_SUFFIX
             raise UnreadableFile(
                 f"{path}: the suffix gives the format and must be one of {', '.join(_SUFFIXES)}; {fix}"
             )

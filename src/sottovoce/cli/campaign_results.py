@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from sottovoce.cli.connection import CampaignArgument, connected
 from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
-from sottovoce.digits import counted, decimals_for
+from sottovoce.digits import as_percent, counted, decimals_for
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def results(
         f"\nVersion {results['version']} of {results['as_of']}: {counted(results['reports'], 'report')}, "
         + f"method {results['method']}"
         + (f" ({counted(results['iterations'], 'iteration')})" if results.get("iterations") else "")
-        + f", {results['level']:.0%} intervals."
+        + f", {as_percent(results['level'])} intervals."
         + (
             f" Withheld, with fewer than {counted(results['least_claims'], 'claim')}: {withheld} of "
             f"{counted(many, 'task')}."

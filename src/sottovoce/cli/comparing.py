@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.output import console, number
-from sottovoce.digits import counted
+from sottovoce.digits import as_percent, counted
 
 if TYPE_CHECKING:
     from sottovoce.discovery import ChoiceResult, Result
@@ -34,7 +34,7 @@ def print_comparison(compared: "Comparison") -> None:
     for heading in ("iter.", "effective", "away" if numbers else "other"):
         table.add_column(heading, justify="right")
     table.add_column("most at")
-    scored = {"mae": "MAE", "rmse": "RMSE", "coverage": f"within {first.level:.0%}", "accuracy": "accuracy"}
+    scored = {"mae": "MAE", "rmse": "RMSE", "coverage": f"within {as_percent(first.level)}", "accuracy": "accuracy"}
     headings = {name: title for name, title in scored.items() if name in rows[0]}
     for title in headings.values():
         table.add_column(title, justify="right")

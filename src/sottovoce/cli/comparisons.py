@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from sottovoce.cli.output import console, notes, number, plain_table, print_json, progress_bar
 from sottovoce.cli.ranges import parse_range
-from sottovoce.digits import counted, decimals_for
+from sottovoce.digits import as_percent, counted, decimals_for
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _print_truths(
         highlight=False,
     )
     decimals = decimals_for(median(row["high"] - row["low"] for row in rows) / 2)
-    table = plain_table("object", numbers=("truth", f"{level:.0%} low", "high", "claims"))
+    table = plain_table("object", numbers=("truth", f"{as_percent(level)} low", "high", "claims"))
     for label, row in zip(fit.objects_[:_ROWS_SHOWN].tolist(), rows, strict=False):
         truth, low, high = (f"{row[name]:.{decimals}f}" for name in ("truth", "low", "high"))
         table.add_row(escape(str(label)), f"[bold]{truth}[/]", low, high, f"{row['claims']:,}")

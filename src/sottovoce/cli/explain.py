@@ -11,7 +11,7 @@ from sottovoce.cli import claim_files
 from sottovoce.cli.methods import ALL, OneMethodOption, method_name
 from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, number, print_json, printed_warnings
-from sottovoce.digits import counted, decimals_for
+from sottovoce.digits import as_percent, counted, decimals_for
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def _print(explanation: "Explanation", level: float) -> None:
     decimals = None
     if explanation.low is not None and explanation.high is not None:
         decimals = decimals_for((explanation.high - explanation.low) / 2)
-        found = f"{number(explanation.truth, decimals)} ({level:.0%} interval {number(explanation.low, decimals)} to "
-        found += f"{number(explanation.high, decimals)})"
+        found = f"{number(explanation.truth, decimals)} ({as_percent(level)} interval "
+        found += f"{number(explanation.low, decimals)} to {number(explanation.high, decimals)})"
     else:
         found = f"{explanation.truth} (chance {explanation.chance:.0%})"
     beside = ", ".join(

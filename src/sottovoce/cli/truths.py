@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from sottovoce.cli.output import cell, console, number, plain_table
-from sottovoce.digits import counted, decimals_for
+from sottovoce.digits import as_percent, counted, decimals_for
 
 if TYPE_CHECKING:
     from sottovoce.discovery import ChoiceResult, Result, TruthDiscovery
@@ -41,7 +41,7 @@ def print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str
         decimals = decimals_for(median((high - low).tolist()) / 2)
     table = plain_table("object")
     for column in columns:
-        title = f"{result.level:.0%} low" if column.name == "low" else column.title
+        title = f"{as_percent(result.level)} low" if column.name == "low" else column.title
         table.add_column(title, justify="left" if column.is_label else "right", overflow="fold")
     for n in natural_order(fit.objects_)[:_ROWS_SHOWN].tolist():
         cells = [escape(cell(column, entries[column.name][n], decimals)) for column in columns]
@@ -56,7 +56,7 @@ def print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str
         console.print()
         console.print(right)
     elif scores:
-        headings = ["MAE", "RMSE", f"within {result.level:.0%} interval"]
+        headings = ["MAE", "RMSE", f"within {as_percent(result.level)} interval"]
         errors = plain_table(f"error over {counted(scores['objects'], 'known truth')}", numbers=headings)
         for name, score in (
             (type(fit).__name__, scores),

@@ -25,8 +25,9 @@ class ByComparison:
 
     P(level) = r + (1 - k·r)·(Φ((b - truth)/spread) - Φ((a - truth)/spread)) for a level between the cuts a and b, with
     r the chance of each wrong level among k. The prior of the truth is uniform over a range; the spread is estimated
-    from all objects. The estimate aims at the median of the crowd's readings. With more than two levels and users who
-    answer about several objects, users' accuracies are estimated too, and accurate users count more.
+    from all objects. The estimate aims at the median of the crowd's readings. With more than two levels, two objects or
+    more, and at least five answers per user on average, users' accuracies are estimated too, and accurate users count
+    more.
     docs/why/comparisons.md has the derivation.
 
     Parameters
@@ -98,7 +99,10 @@ class ByComparison:
         return self
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Low and high end of an interval for each truth: quantiles of its posterior."""
+        """Low and high end of an interval for each truth.
+
+        They are quantiles of its posterior; if accuracies are estimated, those of a normal law around the truth.
+        """
         if not 0 < level < 1:
             raise BadParameter(f"level={level}: a level must lie between 0 and 1; 0.95 is typical")
         if self._deviations is None:
@@ -119,7 +123,9 @@ class ByComparison:
         check_range(low, high)
         guess = self.spread_guess or (high - low) / _GUESSED_SHARE
         if not 0 < guess < math.inf:
-            raise BadParameter(f"spread_guess {guess!r}: it must be a positive number; guess high rather than low")
+            raise BadParameter(
+                f"spread_guess {guess!r}: it must be a finite number above 0; guess high rather than low"
+            )
         return Scale(low, high, comparisons.levels_each, channel.miss, guess)
 
 

@@ -61,10 +61,19 @@ class Comparisons:
     ) -> "Comparisons":
         """Build the table from sequences of equal length; labels may be of any type."""
         (user_ids, user_labels), (object_ids, object_labels) = encode(users), encode(objects)
-        places = np.array([_check_cuts(entry, str(list(entry))) for entry in cuts], np.float64)
-        return cls._checked(
-            user_ids, object_ids, places, np.asarray(levels, np.float64), user_labels, object_labels, noise, None
-        )
+        places = _table_of([_check_cuts(entry, str(list(entry))) for entry in cuts])
+        numbers = np.asarray(levels, np.float64)
+        lengths = {
+            "user": len(user_ids),
+            "object": len(object_ids),
+            "entry of cuts": len(places),
+            "level": len(numbers),
+        }
+        if len(set(lengths.values())) > 1:
+            plurals = {"entry of cuts": "entries of cuts"}
+            described = ", ".join(counted(length, name, plurals.get(name)) for name, length in lengths.items())
+            raise BadRow(f"the arrays: {described}, but every answer needs one of each; give them in equal numbers")
+        return cls._checked(user_ids, object_ids, places, numbers, user_labels, object_labels, noise, None)
 
     @classmethod
     def _checked(
@@ -156,6 +165,11 @@ def _cuts_of(labels: Labels) -> NDArray[np.float64]:
             if isinstance(mistake, BadParameter):
                 raise
             raise BadParameter(f"cuts {text!r}: they must be numbers separated by spaces, such as 12.4 13.6") from None
+    return _table_of(cuts)
+
+
+def _table_of(cuts: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Lists of cuts as a matrix: all must have the same length."""
     if len({len(entry) for entry in cuts}) > 1:
         few, many = min(cuts, key=len), max(cuts, key=len)
         raise BadParameter(

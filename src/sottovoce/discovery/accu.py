@@ -71,10 +71,11 @@ class AccuSim(TruthDiscovery):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_similarity(self.similarity)
-        for name in ("accuracy", "influence"):
-            if not 0 < getattr(self, name) <= 1 - (name == "accuracy") * _LEAST:
+        for name, most in (("accuracy", 1 - _LEAST), ("influence", 1.0)):
+            if not 0 < getattr(self, name) <= most:
                 raise BadParameter(
-                    f"{name}={getattr(self, name)!r}: it must lie between 0 and 1; leave it out for the default"
+                    f"{name}={getattr(self, name)!r}: it must be above 0 and at most {most:g}; leave it out for the "
+                    "default"
                 )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.digits import counted
 from sottovoce.discovery.choices import TOLERANCE, ChoiceEstimate, ChoiceInput, ChoiceIteration
 from sottovoce.discovery.habits import Habits
 from sottovoce.discovery.iteration import Floats, Knowledge
@@ -118,13 +119,13 @@ def groups_of(given: ChoiceInput, law: Any) -> tuple[list[Group], NDArray[np.int
             raise BadParameter(f"noise law {law}: it is for numbers, but these claims are choices; leave it out")
         if not answers.declared:
             raise BadParameter(
-                f"noise law {law}: it needs the number of choices, which these claims do not declare; give choices= "
-                "(--choices), the number of options that devices could choose from"
+                f"noise law {law}: it needs the number of options that devices could choose from, which these claims "
+                "do not declare; give it with choices= (--choices), or in a file with the columns noise_law and choices"
             )
         if answers.size != law.cells_reported:
             raise BadParameter(
-                f"noise law {law}: devices report {law.cells_reported} options, but these claims name {answers.size}; "
-                "give the law that the devices used"
+                f"noise law {law}: each answer names {counted(law.cells_reported, 'option')}, but these claims name "
+                f"{answers.size} each; give the law that the devices used"
             )
         kinds = np.unique(answers.counts)
     groups = [Group.of(int(options), law) for options in kinds]

@@ -180,8 +180,8 @@ class TruthDiscovery(ABC):
         self._check_kind(engine.kind)
         if known and not self.uses_known(engine.kind):
             raise BadParameter(
-                f"known={dict(known)!r}: {type(self).__name__} cannot use known truths; leave them out, or use "
-                "NoiseAware"
+                f"known with {counted(len(known), 'truth')}: {type(self).__name__} cannot use known truths for "
+                f"{engine.kind}s; leave them out, or use NoiseAware"
             )
         earlier = start.state() if isinstance(start, TruthDiscovery) else start
         choices = ChoiceInput.of(engine, earlier, known or {}) if engine.kind == "choice" else None
@@ -385,7 +385,7 @@ class TruthDiscovery(ABC):
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
             raise BadParameter(f"max_iter={self.max_iter!r}: it must be a whole number of at least 1; 1000 is typical")
         if not (np.isfinite(self.tol) and self.tol >= 0):
-            raise BadParameter(f"tol={self.tol!r}: it must be 0 or a positive number; 1e-6 is typical")
+            raise BadParameter(f"tol={self.tol!r}: it must be a finite number, 0 or more; 1e-6 is typical")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name, as in scikit-learn; ``deep`` has no effect, as no parameter has parameters."""
@@ -416,12 +416,16 @@ class TruthDiscovery(ABC):
     if not TYPE_CHECKING:  # a type checker would otherwise accept every misspelt attribute
 
         def __getattr__(self, name: str) -> Any:
+            if name in _FITTED and "truths_" in self.__dict__:
+                raise AttributeError(
+                    f"{name}: a fit to {self.kind_}s has none, only a fit to claims of the other kind; see truths_"
+                )
             if name in _FITTED:
                 raise NotFitted(f"{self!r}: this method is not fitted yet; call fit(claims) first")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-# Attributes that only a fit sets: neither the class nor the constructor does.
+# Attributes that only a fit sets, and the property that needs one.
 _FITTED = frozenset(name for name in TruthDiscovery.__annotations__ if not hasattr(TruthDiscovery, name)) - {
     "name", "title", "words",
-}  # fmt: skip
+} | {"answers_"}  # fmt: skip

@@ -34,6 +34,8 @@ class CRH(TruthDiscovery):
         For claims that come in rounds, as in a pack: the loss for an object that was last claimed n rounds ago is
         multiplied by decay to the power of n, so that users are judged by their recent claims (I-CRH, TKDE 2016).
 
+    For choices, a claim's loss is 1 if it differs from the truth, otherwise 0; ``loss`` and ``decay`` have no effect.
+
     Examples
     --------
     >>> import sottovoce as sv

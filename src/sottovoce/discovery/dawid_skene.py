@@ -20,9 +20,9 @@ class DawidSkene(TruthDiscovery):
     P(truth) ∝ share(truth) · Π over the claims of habits_k(truth, answer)
     habits_k(truth, answer) = Σ P(truth) over the claims of user k with this answer, divided by the row's sum
 
-    Starts at vote shares; one pass over the claims per iteration and option; stops when chances move by less than 1e-4
-    on average. All objects must share their options. With few claims per user, the habits overfit; NoiseAware shrinks
-    them.
+    Starts at vote shares; one pass over the claims per iteration, in time proportional to claims × options; stops when
+    chances move by at most 100 times ``tol`` on average. All objects must share their options. With few claims per
+    user, the habits overfit; NoiseAware shrinks them.
     A. P. Dawid and A. M. Skene, Applied Statistics 28 (1979), doi:10.2307/2346806
 
     Examples

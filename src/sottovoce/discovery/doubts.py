@@ -51,9 +51,8 @@ def doubts(
     enough = claims >= least_claims
     few = tasks - int(enough.sum())
     if few:
-        warnings.append(
-            ("few_claims", f"{_count(few, tasks, words)} fewer than {least_claims} claims, so no truth is shown there.")
-        )
+        too_few = f"fewer than {least_claims} claims" if least_claims > 1 else "no claims"
+        warnings.append(("few_claims", f"{_count(few, tasks, words)} {too_few}, so no truth is shown there."))
     decided_by_few = enough & (claims >= _LEAST_CLAIMS) & (effective_users < np.maximum(_LEAST_DECIDING, _FEW * claims))
     if decided_by_few.any():
         very_few = skew is not None and bool((effective_users[decided_by_few] < _LEAST_DECIDING).any())

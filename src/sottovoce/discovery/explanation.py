@@ -7,6 +7,7 @@ import numpy as np
 
 from sottovoce.claims import Claims
 from sottovoce.claims.labels import to_numpy
+from sottovoce.digits import counted
 from sottovoce.discovery.result import ChoiceResult, Result
 from sottovoce.errors import BadParameter
 
@@ -23,7 +24,7 @@ class ClaimShown:
     value: Any
     weight: float  # of the user, as a share of all users with claims about this object
     difference: float | None  # from the truth; None for choices
-    far_off: bool  # or, for choices, another answer than the truth
+    far_off: bool  # or, for choices, without the truth
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ def explain(result: Result | ChoiceResult, claims: Claims, label: str) -> Explan
         )
     place = names.index(label)
     size = claims.size
-    mine = slice(int(claims.offsets[place]) * size, int(claims.offsets[place + 1]) * size)
-    users = claims.users[mine]
+    mine = slice(int(claims.offsets[place]), int(claims.offsets[place + 1]))
+    users = claims.users[mine][::size]
     weights = result.fit.weights_[users]
     shares = weights / (weights.sum() or 1.0)
     order = np.argsort(-shares, kind="stable")
@@ -101,19 +102,22 @@ def _of_choices(result: ChoiceResult, claims: Claims, place: int, mine: slice, s
     assert claims.answers is not None
     offsets = claims.answers.offsets
     labels = to_numpy(claims.answers.labels)[claims.answers.cell_labels[offsets[place] : offsets[place + 1]]]
-    answers = [str(labels[number]) for number in claims.values[mine].tolist()]
+    # A claim names several options if devices report sets.
+    named = [[str(label) for label in labels[numbers]] for numbers in claims.values[mine].reshape(-1, claims.size)]
     truth, majority = str(result.fit.truths_[place]), str(result.majority[place])
-    users = claims.users[mine]
+    users = claims.users[mine][:: claims.size]
     shown = tuple(
-        ClaimShown(str(claims.user_labels[users[n]]), answers[n], float(shares[n]), None, answers[n] != truth)
+        ClaimShown(
+            str(claims.user_labels[users[n]]), ", ".join(named[n]), float(shares[n]), None, truth not in named[n]
+        )
         for n in order
     )
-    held = sum(share for share, answer in zip(shares, answers, strict=True) if answer == truth)
-    votes = sum(answer == truth for answer in answers)
+    held = sum(share for share, answers in zip(shares, named, strict=True) if truth in answers)
+    votes, others = (sum(answer in answers for answers in named) for answer in (truth, majority))
     why = (
-        f"{truth} has {votes} of {len(answers)} votes and {held:.0%} of the weight."
+        f"{truth} has {votes} of {counted(len(named), 'vote')} and {held:.0%} of the weight."
         if truth == majority
-        else f"{majority} has {answers.count(majority)} of {len(answers)} votes and {truth} {votes}, but those who "
+        else f"{majority} has {others} of {counted(len(named), 'vote')} and {truth} {votes}, but those who "
         f"chose {truth} agree with the crowd elsewhere and hold {held:.0%} of the weight."
     )
     chance = float(result.chance[place])

@@ -67,6 +67,8 @@ class GTM(TruthDiscovery):
         for name in ("alpha", "beta", "prior_variance"):
             entry = getattr(self, name)
             if not (np.isfinite(entry) and entry > 0):
-                raise BadParameter(f"{name}={entry!r}: it must be a positive number; leave it out for the default")
+                raise BadParameter(
+                    f"{name}={entry!r}: it must be a finite number above 0; leave it out for the default"
+                )
         if not np.isfinite(self.prior_mean):
             raise BadParameter(f"prior_mean={self.prior_mean!r}: it must be a finite number; 0 is the median")

@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, SupportsFloat, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class FitInput:
         if known:
             place_of = {label: place for place, label in enumerate(engine.object_labels.tolist())}
             for label, truth in known.items():
-                if label not in place_of or not math.isfinite(truth):
+                if label not in place_of or not isinstance(truth, SupportsFloat) or not math.isfinite(truth):
                     raise BadParameter(
                         f"known truth {truth!r} of {label!r}: it must be a finite number for an object with claims; "
                         "leave other truths out"

@@ -65,9 +65,10 @@ class LTM(TruthDiscovery):
         super()._check_parameters()
         for name in ("sensitivity", "false_positives", "truth"):
             counts = getattr(self, name)
-            if not (isinstance(counts, tuple | list) and len(counts) == 2 and min(counts) > 0):
+            if not (isinstance(counts, tuple | list) and len(counts) == 2 and 0 < min(counts) <= max(counts) < np.inf):
                 raise BadParameter(
-                    f"{name}={counts!r}: it must be two positive counts, for and against; write (10, 10), for example"
+                    f"{name}={counts!r}: it must be two finite counts above 0, for and against; write (10, 10), for "
+                    "example"
                 )
 
 

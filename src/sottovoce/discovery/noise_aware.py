@@ -44,12 +44,18 @@ _LARGEST_VARIANCE = 1e150  # of noise: squares of weights must not underflow
 class NoiseAware(TruthDiscovery):
     """Truths under a known noise law: nearly as accurate as if every user's quality were known.
 
-    Claims are x = truth + Normal(0, v_s) + noise, with noise from the law that devices used. Users' variances v_s have
-    a gamma prior that is estimated from the crowd, so a user with a single claim gets a typical weight. A user's weight
-    is w_s = E[1/(v_s + noise variance) | their residuals]; under fresh noise, each reading has its own weight,
-    -f'(r)/(r·f(r)) with f the density of error and noise together. The uncertainty of the truths is added back to the
-    residuals; otherwise one user could capture a truth. Without noise, objects may differ in scale. Readings that are
-    far off count less (Student's t with estimated degrees of freedom); if claims mostly coincide, users vote.
+    Claims are x = truth + Normal(0, v_s) + noise, with noise from the law that devices used. The prior of users'
+    variances v_s, one gamma law or a mixture of two, is estimated from the crowd, so a user with a single claim gets a
+    typical weight. A user's weight is w_s = E[1/(v_s + noise variance) | their residuals]; under fresh noise, each
+    reading has its own weight, -f'(r)/(r·f(r)) with f the density of error and noise together. Under noise, the
+    variances of the truths are added to the sum of a user's squared residuals; without noise, a claim counts as one
+    error less its own share in the truth. Otherwise one user could capture a truth. Readings that are far off count
+    less. Without noise, errors follow Student's t with estimated degrees of freedom, and objects may differ in scale;
+    if claims mostly coincide, users vote.
+
+    For choices, a user has a chance of being right, and a randomised answer is right by the chances of the law. The
+    chances of users have a beta prior that is estimated from the crowd. If the crowd is not too large, and all objects
+    share a short list of options, users may also have habits.
 
     Parameters
     ----------
@@ -121,11 +127,13 @@ class NoiseAware(TruthDiscovery):
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Low and high end of an interval for each truth.
 
-        The variance is the inverse of the information in the marginal likelihood. Under noise, the interval is normal.
-        Without noise, weights are estimated from the residuals of a few claims, and the interval is Student's t, with
-        degrees of freedom that follow from the uncertainty of the weights.
+        The variance is the inverse of the information in the marginal likelihood, and what the model does not cover is
+        added to it. Without noise, weights are estimated from the residuals of a few claims, and the interval is
+        Student's t, with degrees of freedom that follow from the uncertainty of the weights. Under noise, the interval
+        is normal, unless plain averages disagree with the truths or known truths reveal a bias of the crowd.
         """
         check_level(level)
+        self._check_intervals()
         tail = (1 + level) / 2
         half = ndtri(tail) if self._freedom is None else stdtrit(self._freedom, tail)
         half = half * np.sqrt(self._variance)
@@ -229,9 +237,9 @@ class _AwareIteration(Iteration):
     def _residuals(self, swept: Sweep) -> tuple[Floats, Floats]:
         """Each user's sum of squares, and how many errors it stands for.
 
-        Claims lie nearer to the estimated truths than to the real ones. Either the truths' variances are added back to
-        the squares, or a claim counts as one error less its own share in the truth. The second is right even where a
-        single user decides about an object, which nobody can under noise.
+        Claims lie nearer to the estimated truths than to the real ones. Either the truths' variances are added to the
+        sum of the squares, or a claim counts as one error less its own share in the truth. The second is right even
+        where a single user decides about an object, which nobody can under noise.
         """
         claims = self._engine.claims_per_user.astype(np.float64)
         if swept.doubts is None:

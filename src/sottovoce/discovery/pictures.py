@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims.labels import natural_order
-from sottovoce.digits import counted
+from sottovoce.digits import as_percent, counted
 from sottovoce.discovery.schema import Estimates, Floats, Place, columns_in, for_people
 from sottovoce.errors import MissingExtra
 
@@ -74,7 +74,7 @@ def _draw_truths(axes: Any, estimates: Estimates, averages: Mapping[str, Floats]
     where = np.argsort(order)[known[0]] if known else places[:0]
     if named:
         axes.errorbar(truths, places, xerr=(below, above), fmt="o", ms=4, color=BLUE, zorder=3,
-                      label=f"truth, {level:.0%} interval")  # fmt: skip
+                      label=f"truth, {as_percent(level)} interval")  # fmt: skip
         for name, average in averages.items():
             mark, size, colour = _MARKS[name]
             axes.plot(average[order], places, mark, ms=size, color=colour, label=name)
@@ -86,7 +86,7 @@ def _draw_truths(axes: Any, estimates: Estimates, averages: Mapping[str, Floats]
         axes.grid(axis="y", alpha=0.15)
     else:
         axes.fill_between(places, truths - below, truths + above, color=BLUE, alpha=0.25, lw=0,
-                          label=f"{level:.0%} interval")  # fmt: skip
+                          label=f"{as_percent(level)} interval")  # fmt: skip
         for name, average in averages.items():
             colour = _MARKS[name][2]
             axes.plot(places, average[order], ".", ms=2, color=colour, alpha=0.6, label=name, rasterized=True)
@@ -138,7 +138,7 @@ def _draw_weights(axes: Any, weights: Floats) -> None:
     axes.axvline(1, color=GREY, lw=1, ls=":")
     axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel="weight of a user (1 = average)", ylabel="users",
-             title=f"{len(share):,} users, {effective:,.0f} effective")  # fmt: skip
+             title=f"{counted(len(share), 'user')}, {effective:,.0f} effective")  # fmt: skip
 
 
 def shortened(labels: Sequence[str], longest: int = _LONGEST_LABEL) -> list[str]:

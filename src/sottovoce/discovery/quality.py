@@ -2,7 +2,7 @@
 
 The errors of user s have their own variance v_s, whose prior is estimated from the crowd (empirical Bayes). The
 posterior of the user's total variance u = v + noise, and so the weight E[1/u], follows from d_s, the sum of their
-squared residuals with the truths' own uncertainty added back, and from the number N_s of these residuals.
+squared residuals (under noise, with the variances of the truths added), and from the number N_s of these residuals.
 """
 
 import math

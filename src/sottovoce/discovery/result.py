@@ -219,11 +219,17 @@ class Result(Outcome):
             if users >= readings
             else "Readings far from the others count little"
         )
-        lie = "lie outside the truths' intervals" if outside.sum() > 1 else "lies outside its truth's interval"
-        return (
-            f"{int(outside.sum()):,} of {len(truths):,} means {lie}; the mean of {objects[where]!s} is furthest from "
-            f"its truth (by {differences[where]:.3g}). {why}."
-        )
+        many, distance = int(outside.sum()), f"{differences[where]:.3g}"
+        if many == 1:
+            differ = f"lies outside its truth's interval: that of {objects[where]!s} is {distance} from its truth"
+        else:
+            # A mean within a wide interval may be even further from its truth.
+            of_these = "of these, " if differences[where] < differences.max() else ""
+            differ = (
+                f"lie outside the truths' intervals; {of_these}the mean of {objects[where]!s} is furthest from its "
+                f"truth (by {distance})"
+            )
+        return f"{many:,} of {len(truths):,} means {differ}. {why}."
 
     @cached_property
     def aim(self) -> str | None:
@@ -238,7 +244,7 @@ class Result(Outcome):
             return None
         taken = "what a careful person would measure" if target == "value" else "the mean of all opinions"
         return (
-            f"Truths are {taken}; --target {'mean' if target == 'value' else 'value'} would move "
+            f"Truths are {taken}; --target {'mean' if target == 'value' else 'value'} would move about "
             f"{int(outside.sum()):,} of {len(outside):,} out of their intervals."
         )
 

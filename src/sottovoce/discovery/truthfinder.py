@@ -74,12 +74,13 @@ class TruthFinder(TruthDiscovery):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_similarity(self.similarity)
-        for name, low, high in (("trust", 0, 1), ("influence", -1, 1.000001), ("dampening", 0, np.inf)):
-            if not low < getattr(self, name) < high:
-                raise BadParameter(
-                    f"{name}={getattr(self, name)!r}: it must lie between {low} and {high:g}; correct it, or leave "
-                    "it out"
-                )
+        for name, valid, rule in (
+            ("trust", 0 < self.trust < 1, "be above 0 and below 1"),
+            ("influence", -1 < self.influence <= 1, "be above -1 and at most 1"),
+            ("dampening", 0 < self.dampening < np.inf, "be a finite number above 0"),
+        ):
+            if not valid:
+                raise BadParameter(f"{name}={getattr(self, name)!r}: it must {rule}; correct it, or leave it out")
 
 
 class _TrustIteration(ChoiceIteration):

@@ -6,6 +6,7 @@ from typing import Literal
 
 from sottovoce.claims import Claims
 from sottovoce.claims.blocks import Pack
+from sottovoce.digits import counted
 from sottovoce.engines.base import Engine
 from sottovoce.engines.disk import DiskEngine
 from sottovoce.engines.memory import MemoryEngine
@@ -122,4 +123,5 @@ def fits_in_memory(pack: Pack) -> tuple[bool, str]:
     fits = needed <= _USABLE * free
     needed_gb = max(needed / 1e9, 0.1)
     usable = "" if fits else f", of which {_USABLE:.0%} may be used"
-    return fits, f"{counts.claims:,} claims need up to {needed_gb:.1f} GB; {free / 1e9:.1f} GB are free{usable}"
+    need = f"{counted(counts.claims, 'claim')} {'needs' if counts.claims == 1 else 'need'} up to {needed_gb:.1f} GB"
+    return fits, f"{need}; {free / 1e9:.1f} GB are free{usable}"

@@ -48,7 +48,7 @@ class SparkEngine(PackEngine):
         if 8 * _MOST_SUMS * self.n_users >= _PIECE_BYTES:
             raise BadParameter(
                 f"{self.n_users:,} users: the Spark engine moves the sums of all users in one piece of at most 2 GiB, "
-                f"which is enough for {_PIECE_BYTES // (8 * _MOST_SUMS):,} users; use the disk engine"
+                f"which is enough for {_PIECE_BYTES // (8 * _MOST_SUMS) - 1:,} users; use the disk engine"
             )
         self.master = master
         self._own: SparkContext | None = None

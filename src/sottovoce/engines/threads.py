@@ -7,15 +7,21 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
 
+from sottovoce.errors import BadParameter
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def usual_threads() -> int:
     """SOTTOVOCE_THREADS, or the number of cores that this process may use."""
-    requested = int(os.environ.get("SOTTOVOCE_THREADS", "0"))
-    if requested:
-        return requested
+    requested = os.environ.get("SOTTOVOCE_THREADS", "0").strip() or "0"
+    if not (requested.isascii() and requested.isdigit()):
+        raise BadParameter(
+            f"SOTTOVOCE_THREADS={requested!r}: it must be a whole number; set it to 0, or not at all, to use all cores"
+        )
+    if int(requested):
+        return int(requested)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -15,7 +15,7 @@ import numpy as np
 from sottovoce import __version__
 from sottovoce.claims.labels import natural_order
 from sottovoce.claims.writing import whole_file
-from sottovoce.digits import decimals_for
+from sottovoce.digits import as_percent, decimals_for
 from sottovoce.discovery import ChoiceResult, Result, describe_method
 from sottovoce.discovery.comparison import Comparison
 from sottovoce.discovery.pictures import Known
@@ -81,7 +81,7 @@ equal weights).</p>{reason}"""
         result = self.result
         columns = [one for one in for_people(columns_in(Place.COMMAND, result.schema)) if not one.is_nested]
         entries = {one.name: one.values(result) for one in columns}
-        titles = [f"{result.level:.0%} low" if one.name == "low" else one.title for one in columns]
+        titles = [f"{as_percent(result.level)} low" if one.name == "low" else one.title for one in columns]
         decimals = None
         if result.fit.kind_ == "number":
             low, high = result.interval
@@ -116,7 +116,7 @@ equal weights).</p>{reason}"""
                 f"error over {_counted(scores['objects'], 'known truth')}",
                 "MAE",
                 "RMSE",
-                f"within {self.result.level:.0%}",
+                f"within {as_percent(self.result.level)}",
             ]
             rows = [[self.result.fit.name, scores["mae"], scores["rmse"], f"{scores['coverage']:.0%}"]]
             rows += [[name, scores[name]["mae"], scores[name]["rmse"], ""] for name in ("mean", "median")]
@@ -128,7 +128,7 @@ equal weights).</p>{reason}"""
         rows, numbers = self.comparison.rows(), self.result.fit.kind_ == "number"
         names = [name for name in rows[0] if name != "method"]
         titles = {"n_iter": "iterations", "effective_users": "effective users", "furthest": "differs most at",
-                  "mae": "MAE", "rmse": "RMSE", "coverage": f"within {self.result.level:.0%}",
+                  "mae": "MAE", "rmse": "RMSE", "coverage": f"within {as_percent(self.result.level)}",
                   "apart": f"{'mean distance' if numbers else 'truths that differ'} from "
                            f"{rows[0]['method']}"}  # fmt: skip
         percent = ("coverage", "accuracy", *(() if numbers else ("apart",)))
