@@ -364,13 +364,14 @@ LAWS = ("fresh", "gaussian", "floored", "shared")
 
 @pytest.mark.slow
 @SQLITE
-@pytest.mark.parametrize("unit", ["reading", "participant"])
-def test_the_planner_agrees_with_the_library(server, console, unit):
+@pytest.mark.parametrize(("unit", "readings"), [("reading", 4), ("participant", 4), ("reading", 1)])
+def test_the_planner_agrees_with_the_library(server, console, unit, readings):
     """Laws and errors against `sottovoce.plan` on the grid of the campaign."""
     campaign = server.create(halls=4)
-    asked = {"epsilon": "0.8", "distance": "2.5", "unit": unit, "participants": "60", "readings": "4", "error": "1.2"}
+    asked = {"epsilon": "0.8", "distance": "2.5", "unit": unit, "participants": "60", "error": "1.2"}
+    asked["readings"] = str(readings)
     page = console.get(f"/campaigns/{campaign}/privacy/plan", params=asked | {"law": "fresh"}).text
-    expected = plan(0.8, 1e-5, 2.5, 4, 60, unit=unit, grid=0.1, error_rate=1 / 1.2**2, simulations=0)
+    expected = plan(0.8, 1e-5, 2.5, readings, 60, unit=unit, grid=0.1, error_rate=1 / 1.2**2, simulations=0)
     shown = re.findall(r'name="law" id="law-(\w+)".*?<b>± ([\d.,]+) m</b>', page, re.DOTALL)
     assert [law for law, _ in shown] == [option.law.name for option in expected]
     assert [float(error.replace(",", "")) for _, error in shown] == pytest.approx(

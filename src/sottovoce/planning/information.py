@@ -10,22 +10,24 @@ from sottovoce.privacy.exponential import exponential_nodes
 from sottovoce.privacy.laws import NoiseLaw
 
 
-def predicted_error(law: NoiseLaw, error_rate: float, participants: int) -> float:
+def predicted_error(law: NoiseLaw, error_rate: float, participants: int, readings: int | None = None) -> float:
     """Mean absolute error of the truth of a task that everybody reads once, from the information."""
-    return math.sqrt(2 / math.pi / (participants * information(law, error_rate)))
+    return math.sqrt(2 / math.pi / (participants * information(law, error_rate, readings)))
 
 
-def participants_for(law: NoiseLaw, error_rate: float, error: float) -> int:
+def participants_for(law: NoiseLaw, error_rate: float, error: float, readings: int | None = None) -> int:
     """How many participants are needed to reach an error, from the information."""
-    return math.ceil(2 / math.pi / (error**2 * information(law, error_rate)))
+    return math.ceil(2 / math.pi / (error**2 * information(law, error_rate, readings)))
 
 
-def information(law: NoiseLaw, error_rate: float) -> float:
+def information(law: NoiseLaw, error_rate: float, readings: int | None = None) -> float:
     """Information of one reading, averaged over participants whose error variance is Exponential(``error_rate`` = λ1).
+
+    If each participant sends a single reading (``readings=1``), nobody can estimate the variance of its noise.
 
     >>> from sottovoce.privacy.laws import SharedVariance
     >>> round(information(SharedVariance(rate=0.5), error_rate=1.0), 6)  # λ1·λ2·ln(λ1/λ2)/(λ1 - λ2)
     0.693147
     """
     variances, chances = exponential_nodes(error_rate)
-    return float(chances @ law.information(variances))
+    return float(chances @ (law.of_one_reading() if readings == 1 else law).information(variances))

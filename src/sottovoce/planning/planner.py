@@ -153,11 +153,11 @@ def plan(
                 delta=allowed,
                 mean_variance=law.mean_variance,
                 mean_variance_any_n=unlimited.mean_variance,
-                predicted_error=predicted_error(_as_seen(law, readings), rate, participants),
+                predicted_error=predicted_error(law, rate, participants, readings),
                 simulated_error=_simulate(law, rate, participants, readings, simulations, seed)
                 if simulations != 0
                 else None,
-                participants_needed=participants_for(_as_seen(law, readings), rate, error) if error else None,
+                participants_needed=participants_for(law, rate, error, readings) if error else None,
                 **(few_of(kind, allowed) if unit == "participant" else {}),
             )
         )
@@ -184,7 +184,7 @@ def _answering(
 
     # Without a pure ε each number needs its own search; whatever such noise gains, it gains with a single answer.
     tried = None if kind.is_pure else {1}
-    best = best_answering(lambda count: information(_as_seen(noise(count), count), rate), readings, tried)
+    best = best_answering(lambda count: information(noise(count), rate, count), readings, tried)
     return {"answer": best.answer, "answer_noise": str(noise(best.answer)), "answer_gain": best.gain}
 
 
@@ -205,15 +205,10 @@ def trade_off(
             law = noise_for(kind, epsilon, kind.granted(delta), distance, readings, unit, _grids(grid))
         except BadParameter:
             return math.nan
-        return predicted_error(_as_seen(law, readings), error_rate, participants)
+        return predicted_error(law, error_rate, participants, readings)
 
     lines = {kind.name: [error_at(kind, epsilon) for epsilon in epsilons] for kind in noise_laws().values()}
     return {name: line for name, line in lines.items() if not all(map(math.isnan, line))}
-
-
-def _as_seen(law: NoiseLaw, readings: int) -> NoiseLaw:
-    """The noise as an analyst sees it: from a single reading, nobody can estimate a participant's variance."""
-    return law.of_one_reading() if readings == 1 else law
 
 
 def _grids(grid: float | Sequence[float] | None) -> tuple[float, ...]:

@@ -141,7 +141,7 @@ class PlanRequest:
     def expected_error(self, law: NoiseLaw) -> float:
         """The expected error of a truth with this many participants."""
         rate = self.error_rate * self.distance**2
-        return self.distance * _unit_error(law.scaled(1 / self.distance), rate, self.participants)
+        return self.distance * _unit_error(law.scaled(1 / self.distance), rate, self.participants, self.readings)
 
     def compared(self) -> ComparisonPlan:
         """Comparisons that keep the promise for any two values, and their expected error."""
@@ -302,12 +302,13 @@ def _epsilon_now(law: NoiseLaw, distance: float, unit: Unit, readings: int, grid
 
 
 @lru_cache(_CURVES_KEPT)
-def _unit_error_of_one(law: NoiseLaw, rate: float) -> float:
-    return predicted_error(law, rate, 1)
+def _unit_error_of_one(law: NoiseLaw, rate: float, readings: int) -> float:
+    return predicted_error(law, rate, 1, readings)
 
 
-def _unit_error(law: NoiseLaw, rate: float, participants: int) -> float:
-    return _unit_error_of_one(law.shortened(_SAME_ERROR), float(f"{rate:.6g}")) / math.sqrt(participants)
+def _unit_error(law: NoiseLaw, rate: float, participants: int, readings: int) -> float:
+    few = min(readings, 2)  # more make no difference
+    return _unit_error_of_one(law.shortened(_SAME_ERROR), float(f"{rate:.6g}"), few) / math.sqrt(participants)
 
 
 @lru_cache(_CURVES_KEPT)

@@ -76,7 +76,8 @@ def _number_error(draft: Manifest, answers: int) -> str | None:
     ((unit, distance),) = alike
     assert distance is not None  # it is not compared
     law = parse_noise_law(str(draft.laws["number"]))
-    return f"{figure(predicted_error(law, 2 / float(distance) ** 2, answers), 2)} {unit}".strip()
+    error = predicted_error(law, 2 / float(distance) ** 2, answers, draft.most_readings)
+    return f"{figure(error, 2)} {unit}".strip()
 
 
 def change(form: Mapping[str, str], manifest: Mapping[str, Any]) -> CampaignChange:
