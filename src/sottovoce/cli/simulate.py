@@ -63,8 +63,8 @@ def simulate(
         int,
         typer.Option(
             min=1,
-            help="With --range: cuts (the published values) change after at least this many answers; on a server, "
-            "5 by default.",
+            help="With --range: cuts (the published values) change whenever a task has this many new answers; on a "
+            "server, 5 by default.",
         ),
     ] = 1,
     late: Annotated[
@@ -74,7 +74,7 @@ def simulate(
             "0.2."
         ),
     ] = 0.0,
-    batch: Annotated[int, typer.Option(help="With --range: this many answers arrive together.")] = 1,
+    batch: Annotated[int, typer.Option(help="With --range: the answers of this many people arrive together.")] = 1,
     liars: Annotated[
         float, typer.Option(help="With --range: share of people who always answer 'higher', without noise.")
     ] = 0.0,

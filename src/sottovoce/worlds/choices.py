@@ -51,7 +51,7 @@ def choice_crowd(
     answer = questions if answer is None else answer
     if participants < 1 or questions < 1 or participants * answer > _MOST_CLAIMS:
         raise BadParameter(
-            f"participants={participants} and questions={questions}: a crowd needs at least one of each, and at most "
+            f"participants={participants} and questions={questions}: a crowd has at least one of each, and at most "
             f"{_MOST_CLAIMS:g} answers in all; give other numbers"
         )
     if not 1 <= answer <= questions:

@@ -36,8 +36,8 @@ def synthetic(
             raise BadParameter(f"{name}={size}: a crowd needs at least one; give a positive whole number")
     if participants * objects > _MOST_CLAIMS:
         raise BadParameter(
-            f"participants={participants} and objects={objects}: a crowd has at most {_MOST_CLAIMS:g} claims in all; "
-            "give fewer of one of them"
+            f"participants={participants} and objects={objects}: their product must be at most {_MOST_CLAIMS:g}; give "
+            "fewer participants or fewer objects"
         )
     if not (1 / _LARGEST <= error_rate <= _LARGEST):
         raise BadParameter(
