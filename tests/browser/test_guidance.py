@@ -140,7 +140,7 @@ def test_done_means_delivered(participant, invited):
     phone.context.route(REPORTS, lambda route: route.abort())
     with page.expect_request(REPORTS):
         phone.send("5")
-    expect(page.locator("#pairs h2")).to_have_text("On its way. This is what is sent")
+    expect(page.locator("#pairs h2")).to_have_text("Not sent yet. This is what will be sent")
     phone.context.unroute(REPORTS)
     page.get_by_role("button", name="Try now").click()
     expect(page.locator("#pairs h2")).to_have_text("Done. This was sent")

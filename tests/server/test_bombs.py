@@ -130,7 +130,7 @@ BOMBS = {
         "a.parquet", lambda: parquet(columns(rows=2, who=pa.array([["a"], ["b"]]))), "it must hold text or numbers"),
     "millions of empty lines": ("a.jsonl", lambda: b"{}\n" * 2_700_000, "at most 200,000 are accepted here"),
     "millions of columns": ("a.csv", lambda: b"who,where,metres" + b",x" * 4_000_000 + b"\na,b,1",
-                           "the first line has over 65,536 bytes"),
+                           "the first line has 65,536 bytes or more"),
     "a quotation mark that is not closed": (
         "a.csv", lambda: b'who,where,metres\na,b,"1\n' + b"a,b,1\n" * 100_000,
         "column 'metres' has a text of 600,002 bytes, but at most 10,000 are accepted here; check whether"),

@@ -33,7 +33,7 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
     header = text.splitlines()[0]
     if len(header) == len(text) and len(start) == 1 << 16:  # Arrow would allocate hundreds of rows of this width
         raise UnreadableFile(
-            f"{source.name}: the first line has over {1 << 16:,} bytes, but it should only name the columns; "
+            f"{source.name}: the first line has {1 << 16:,} bytes or more, but it should only name the columns; "
             "check that the file is a table, or leave out columns that are not needed"
         )
     # The separator that gives the required columns; if none does, the one that splits the header most often, so that

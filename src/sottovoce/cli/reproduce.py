@@ -103,16 +103,14 @@ def _numbers(name: str, text: str | None, rule: str = "numbers", example: str = 
     try:
         return None if text is None else tuple(float(part) for part in text.split(","))
     except ValueError as error:
-        raise BadParameter(
-            f"{name} {text!r}: it must be {rule} separated by commas; write {example}, for example"
-        ) from error
+        raise BadParameter(f"{name} {text!r}: it must be {rule} separated by commas; for example {example}") from error
 
 
 def _counts(name: str, text: str | None) -> tuple[int, ...] | None:
     rule, example = "whole numbers", "50,100"
     counts = _numbers(name, text, rule, example)
     if counts is not None and not all(count.is_integer() for count in counts):
-        raise BadParameter(f"{name} {text!r}: it must be {rule} separated by commas; write {example}, for example")
+        raise BadParameter(f"{name} {text!r}: it must be {rule} separated by commas; for example {example}")
     return None if counts is None else tuple(int(count) for count in counts)
 
 

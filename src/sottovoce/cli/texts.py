@@ -25,7 +25,9 @@ def texts(
     ] = None,
     language: Annotated[
         str | None,
-        typer.Option(help="The language that the campaign's own texts are in, such as en or de.", show_default=False),
+        typer.Option(
+            help="Record in the draft that its own texts are in this language, such as en or de.", show_default=False
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write all texts to this CSV file, for translators.", show_default=False)

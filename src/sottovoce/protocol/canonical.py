@@ -115,7 +115,9 @@ def _whole_number(text: str) -> int:
 
 
 def _no_fraction(text: str) -> None:
-    raise Problem("float_in_report", f"number {_short(text)}: numbers must be whole")
+    raise Problem(
+        "float_in_report", f"number {_short(text)}: numbers must be integers, without a decimal point or exponent"
+    )
 
 
 def _fraction(text: str) -> Decimal:

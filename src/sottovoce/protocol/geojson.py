@@ -240,22 +240,26 @@ def _lines(where: str, coordinates: Any, depth: int) -> Iterator[list[Any]]:
 
 def _point(where: str, coordinates: Any) -> Point:
     numbers = coordinates[:2] if isinstance(coordinates, list) else []
-    if len(numbers) < 2 or not all(
-        isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < 1e15 for number in numbers
-    ):
+    if len(numbers) < 2 or not all(map(_is_coordinate, numbers)):
         raise UnreadableFile(
             f"{where}: a point must be two numbers between -10^15 and 10^15, such as [12.5, 3]; correct it"
         )
     return float(numbers[0]), float(numbers[1])
 
 
+def _is_coordinate(number: Any) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < 1e15
+
+
 def _bounds(name: str, box: Any) -> Frame | None:
     if box is None:
         return None
-    if not isinstance(box, list) or len(box) not in (4, 6):
-        raise UnreadableFile(f"{name}: its bbox must be four numbers, [left, bottom, right, top]; correct it")
-    half = len(box) // 2
-    (left, bottom), (right, top) = _point(f"{name}, bbox", box[:2]), _point(f"{name}, bbox", box[half : half + 2])
+    half = len(box) // 2 if isinstance(box, list) else 0
+    if half not in (2, 3) or len(box) % 2 or not all(map(_is_coordinate, (*box[:2], *box[half : half + 2]))):
+        raise UnreadableFile(
+            f"{name}: its bbox must be [left, bottom, right, top], four numbers between -10^15 and 10^15; correct it"
+        )
+    left, bottom, right, top = map(float, (*box[:2], *box[half : half + 2]))
     if left == right or bottom == top:
         raise UnreadableFile(
             f"{name}: its bbox must be [left, bottom, right, top], with opposite edges apart; correct it"

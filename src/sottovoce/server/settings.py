@@ -94,7 +94,11 @@ class Settings(BaseSettings):
     ] = 15.0
     answer_seconds: Annotated[
         float,
-        Field(gt=0, description="A client that reads less than 16 KiB of its response in this time is disconnected."),
+        Field(
+            gt=0,
+            description="A client that leaves part of its response waiting and reads less than 16 KiB of it in this "
+            "time is disconnected.",
+        ),
     ] = 20.0
     stop_seconds: Annotated[
         int, Field(ge=1, description="On shutdown, wait at most this long for requests that are in progress.")
