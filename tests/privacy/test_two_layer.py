@@ -134,7 +134,7 @@ def test_bad_laws_are_refused(text, words):
 
 
 def test_more_than_two_choices_are_refused():
-    with pytest.raises(BadParameter, match="only with two choices; use response"):
+    with pytest.raises(BadParameter, match="only with two choices; use another law"):
         UNIFORM.guarantee(3)
     with pytest.raises(BadParameter, match="only with two choices"):
         reported_cells(UNIFORM, [(0, 2), (0, 3)], seeded_stream("three"))

@@ -104,7 +104,7 @@ class ByComparison:
         They are quantiles of its posterior; if accuracies are estimated, those of a normal law around the truth.
         """
         if not 0 < level < 1:
-            raise BadParameter(f"level={level}: a level must lie between 0 and 1; 0.95 is typical")
+            raise BadParameter(f"level={level}: a level must be above 0 and below 1; 0.95 is typical")
         if self._deviations is None:
             low, high = np.array([posterior.interval(level) for posterior in self._posteriors]).T
             return low, high

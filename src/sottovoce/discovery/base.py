@@ -49,7 +49,7 @@ from sottovoce.progress import Progress
 def check_level(level: float) -> None:
     """Check that intervals can have this level."""
     if not 0 < level < 1:
-        raise BadParameter(f"level={level}: a level must lie between 0 and 1; 0.95 is typical")
+        raise BadParameter(f"level={level}: a level must be above 0 and below 1; 0.95 is typical")
 
 
 class TruthDiscovery(ABC):

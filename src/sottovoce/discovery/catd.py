@@ -70,4 +70,4 @@ class CATD(TruthDiscovery):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if not 0 < self.significance < 1:
-            raise BadParameter(f"significance={self.significance!r}: it must lie between 0 and 1; 0.05 is typical")
+            raise BadParameter(f"significance={self.significance!r}: it must be above 0 and below 1; 0.05 is typical")

@@ -33,7 +33,7 @@ def with_colluders(
     'fresh:0.5'
     """
     if not 0 <= fraction <= 1:
-        raise BadParameter(f"fraction={fraction}: a fraction of the users must lie between 0 and 1; 0.2 is a fifth")
+        raise BadParameter(f"fraction={fraction}: a fraction of the users must be from 0 to 1; 0.2 is a fifth")
     if not np.isfinite(offset):
         raise BadParameter(
             f"offset={offset}: a lie must be a finite number of standard deviations of the noise; 2 is typical"

@@ -62,7 +62,10 @@ class TwoLayer(AnswerLaw):
     def check_cells(self, cells: int) -> None:
         super().check_cells(cells)
         if cells != 2:
-            raise BadParameter(f"noise law {self} with {cells} choices: it works only with two choices; use response:1")
+            raise BadParameter(
+                f"noise law {self} with {cells} choices: it works only with two choices; use another law, such as "
+                "response:1"
+            )
 
     @property
     def flip(self) -> float:

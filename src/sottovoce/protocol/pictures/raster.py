@@ -29,7 +29,7 @@ def cleaned_raster(content: bytes) -> Picture | None:
         if content.startswith(_JPEG):
             return _cleaned_jpeg(content)
     except (struct.error, IndexError, zlib.error):
-        raise refused("a file that ends too early or is damaged: it must be complete") from None
+        raise refused("a file that ends too early or is damaged: it must be complete and undamaged") from None
     return None
 
 
