@@ -8,6 +8,7 @@ from scipy import integrate, stats
 
 import sottovoce as sv
 from sottovoce.planning import information
+from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.privacy.normal_laplace import laplace_information
 
 
@@ -126,3 +127,22 @@ def test_with_one_reading_shared_noise_is_as_good_as_fresh_noise_and_promises_le
     errors = [few[name].predicted_error / few[name].answer_gain for name in ("shared", "fresh")]
     assert few["shared"].answer == few["fresh"].answer == 1
     assert errors[0] == pytest.approx(errors[1], rel=1e-3)
+
+
+@pytest.mark.parametrize("law", ["shared:0.5", "floored:1:0.5"])
+def test_the_variance_of_a_single_reading_is_not_known(law):
+    """The score of normal noise whose variance is random, by quadrature over the variance and the reading."""
+    law, variance = parse_noise_law(law), 0.7
+    drawn = np.arange(0.005, 80, 0.01)  # of Exponential(0.5): beyond it lie e^-40 of all
+    chances = np.exp(-drawn / 2)
+    variances = variance + law.lowest + drawn
+    errors = np.linspace(0, 60, 1_501)
+    densities = np.exp(-(errors[:, None] ** 2) / 2 / variances) / np.sqrt(2 * np.pi * variances) * chances
+    mass, slopes = densities.sum(axis=1), (-errors[:, None] * densities / variances).sum(axis=1)
+    expected = integrate.trapezoid(slopes**2 / mass, errors) / integrate.trapezoid(mass, errors)
+    assert law.information_of_one(np.array([variance]))[0] == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("participants", [150, 156, 172, 369])
+def test_of_almost_equal_laws_the_one_that_promises_most_comes_first(participants):
+    assert next(iter(sv.plan(1.0, 1e-5, readings=1, participants=participants, simulations=0))).law.name == "fresh"

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -105,6 +105,7 @@ def plan(
     from sottovoce.planning import trade_off
     from sottovoce.planning.choices import WORLDS
     from sottovoce.planning.comparisons import SPREADS_PER_RANGE, plan_comparisons
+    from sottovoce.planning.information import by_error
 
     claims = None
     if pilot:
@@ -191,9 +192,9 @@ def plan(
     )
     figures = ["δ", "mean variance", "any number of\nreadings", "predicted error", "simulated"]
     table = plain_table("law", numbers=[*figures, f"participants for {error:g}"] if error else figures)
-    for option in sorted(
-        [*plans, *([compared] if compared else [])], key=lambda one: float(f"{one.predicted_error:.3g}")
-    ):
+    options: list[Any] = [*plans, *([compared] if compared else [])]
+    ranked = by_error(options, lambda option: option.predicted_error, lambda option: option.delta)
+    for option in ranked:
         simulated = option.simulated_error
         shown = f"{number(simulated.mean, 3)} ± {number(simulated.high - simulated.mean, 3)}" if simulated else "–"
         needed = [f"{option.participants_needed:,}"] if error else []
@@ -211,10 +212,8 @@ def plan(
     console.print(table)
     for name, reason in plans.left_out.items():
         console.print(f"{name} is left out: {escape(reason)}", highlight=False)
-    best = plans[0]
+    best = ranked[0]
     if compared:
-        if compared.predicted_error < best.predicted_error:
-            best = compared
         console.print(
             f"\nComparisons have {compared.levels} levels; with {compared.participants_to_find:,} participants, they "
             "find the truth in nine out of ten campaigns.",
@@ -223,8 +222,7 @@ def plan(
         if warning := compared.warning(participants):
             notes.print(f"[yellow]Warning:[/] {escape(warning)}", highlight=False)
     console.print(f"\nBest: [bold]--noise {best.law}[/]\n{escape(best.sentence())}", highlight=False)
-    # The first of almost equal ones: with one answer per device, several laws differ only in δ.
-    few = min([*plans, *([compared] if compared else [])], key=lambda option: float(f"{_few_error(option):.3g}"))
+    few = by_error(options, _few_error, lambda option: option.delta)[0]
     few_error = _few_error(few)
     if few.answer is not None and few.answer < readings and few_error < best.predicted_error:
         those = "that one" if few.answer == 1 else "those"

@@ -5,9 +5,13 @@ has to estimate the qualities comes close to it.
 """
 
 import math
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from sottovoce.privacy.exponential import exponential_nodes
 from sottovoce.privacy.laws import NoiseLaw
+
+Option = TypeVar("Option")
 
 
 def predicted_error(law: NoiseLaw, error_rate: float, participants: int, readings: int | None = None) -> float:
@@ -30,4 +34,13 @@ def information(law: NoiseLaw, error_rate: float, readings: int | None = None) -
     0.693147
     """
     variances, chances = exponential_nodes(error_rate)
-    return float(chances @ (law.of_one_reading() if readings == 1 else law).information(variances))
+    return float(chances @ (law.information_of_one if readings == 1 else law.information)(variances))
+
+
+def by_error(
+    options: Iterable[Option], error: Callable[[Option], float], delta: Callable[[Option], float]
+) -> list[Option]:
+    """Options by their error; of those within half a per cent of the smallest one, the smallest δ first."""
+    options = list(options)
+    almost = 1.005 * min(map(error, options), default=0.0)
+    return sorted(options, key=lambda option: (max(error(option), almost), delta(option), error(option)))

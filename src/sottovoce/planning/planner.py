@@ -12,7 +12,7 @@ from sottovoce.claims import Claims
 from sottovoce.discovery import NoiseAware
 from sottovoce.errors import BadParameter, SottovoceError
 from sottovoce.planning.answering import best_answering
-from sottovoce.planning.information import information, participants_for, predicted_error
+from sottovoce.planning.information import by_error, information, participants_for, predicted_error
 from sottovoce.planning.noise import noise_for
 from sottovoce.planning.plans import PromisePlan, Simulated, check_pilot, check_simulations
 from sottovoce.privacy.guarantee import Guarantee, weakest
@@ -163,9 +163,9 @@ def plan(
         )
     if not plans:
         raise BadParameter(next(iter(left_out.values())))
-    # Of almost equal ones, the one with the strongest promise: with one reading, two laws differ in little else.
-    plans.sort(key=lambda option: (float(f"{option.predicted_error:.3g}"), option.delta, option.predicted_error))
-    return Plans(tuple(plans), rate, source, left_out)
+    # With a single reading per participant, two laws differ in little but δ.
+    ranked = by_error(plans, lambda option: option.predicted_error, lambda option: option.delta)
+    return Plans(tuple(ranked), rate, source, left_out)
 
 
 def _answering(

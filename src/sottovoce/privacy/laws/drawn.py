@@ -57,6 +57,12 @@ class DrawnVariance(NoiseLaw):
         drawn, chances = exponential_nodes(self.rate)
         return (1 / (variances[:, None] + self.lowest + drawn)) @ chances
 
+    def information_of_one(self, variances: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """Over all variances that may be drawn, this is Laplace noise beside normal noise of the lowest variance."""
+        from sottovoce.privacy.laws.fresh import FreshVariance
+
+        return FreshVariance(self.rate).information(variances + self.lowest)
+
     @property
     def constant_variance(self) -> float:
         return self.lowest

@@ -174,9 +174,9 @@ class NoiseLaw(Law):
         """
         return 1 / (variances + self.mean_variance)
 
-    def of_one_reading(self) -> "NoiseLaw":
-        """The noise as it looks to an analyst if each participant sends a single reading."""
-        return self
+    def information_of_one(self, variances: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """The same if each participant sends a single reading: nobody can estimate the variance of its noise."""
+        return self.information(variances)
 
     def known_variances(self, shape: tuple[int, ...], rng: "np.random.Generator") -> "NDArray[np.float64] | None":
         """Random variances of normal noise, for an oracle that uses them; None where noise has no such variances."""

@@ -10,7 +10,6 @@ from sottovoce.privacy.grid_noise import NormalOnGrid
 from sottovoce.privacy.laws.drawn import DrawnVariance
 
 if TYPE_CHECKING:
-    from sottovoce.privacy.laws.noise import NoiseLaw
     from sottovoce.privacy.least_noise import Search
     from sottovoce.privacy.profiles import Profile
 
@@ -56,12 +55,6 @@ class SharedVariance(DrawnVariance):
 
         length = distance * math.sqrt(moved)
         return SharedAnyNumber(self.rate * length * length)
-
-    def of_one_reading(self) -> "NoiseLaw":
-        """A single reading tells nothing about its own variance: this is Laplace noise."""
-        from sottovoce.privacy.laws.fresh import FreshVariance
-
-        return FreshVariance(self.rate)
 
     def paper_delta(self, length: float, epsilon: float) -> float | None:
         return -math.expm1(-self.rate * length**2 / (2 * epsilon)) if epsilon > 0 else None

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from sottovoce.errors import BadParameter
 from sottovoce.planning.comparisons import ComparisonPlan, plan_comparisons
-from sottovoce.planning.information import predicted_error
+from sottovoce.planning.information import by_error, predicted_error
 from sottovoce.planning.noise import noise_for
 from sottovoce.privacy.guarantee import quiet_guarantee, weakest
 from sottovoce.privacy.laws import (
@@ -197,7 +197,8 @@ class PlanRequest:
                     "error": self.expected_error(law),
                 }
             )
-        return sorted(offers, key=lambda offer: offer["error"])
+        laws = noise_laws()
+        return by_error(offers, lambda offer: offer["error"], lambda offer: laws[offer["name"]].granted(self.delta))
 
     def sentence(self) -> str:
         """The promise of the chosen law in words and figures, exactly as it holds on the grid."""
