@@ -13,10 +13,10 @@ def decimals_for(uncertainty: float) -> int | None:
 def as_percent(share: float) -> str:
     """A share in percent, with as many decimals as it needs.
 
-    >>> as_percent(0.95), as_percent(0.995)
-    ('95%', '99.5%')
+    >>> as_percent(0.07), as_percent(0.995), as_percent(0.9999999)
+    ('7%', '99.5%', '99.99999%')
     """
-    return f"{100 * share:g}%"
+    return f"{100 * share:.12g}%"
 
 
 def counted(count: int, thing: str, things: str | None = None) -> str:

@@ -1,6 +1,7 @@
 """Claims that are choices: from every source, in little memory, to files and packs and back."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -253,10 +254,19 @@ def test_texts_that_only_look_like_sets_are_answers():
     assert mixed.answers.size == 2
 
 
-@pytest.mark.parametrize("number", [2.5, float("nan")])
-def test_the_number_of_choices_is_whole(number):
+@pytest.mark.parametrize(
+    "choices",
+    [2.5, float("nan"), Decimal(2), True, np.True_, np.array(2), "dry", iter(["dry", "wet"])],
+    ids=lambda choices: type(choices).__name__,
+)
+def test_choices_are_a_whole_number_a_list_or_a_mapping(choices):
     with pytest.raises(BadParameter, match="it must be a whole number, a list of options, or a mapping"):
-        sv.Claims.from_arrays(["a", "b"], ["x", "x"], ["dry", "wet"], choices=number)
+        sv.Claims.from_arrays(["a", "b"], ["x", "x"], ["dry", "wet"], choices=choices)
+    for options in (2, "dry"):
+        with pytest.raises(BadParameter, match=rf"options {options!r} of object 'x': they must be a list"):
+            sv.Claims.from_arrays(["a", "b"], ["x", "x"], ["dry", "wet"], choices={"x": options})
+    for options in (("dry", "wet"), np.array(["dry", "wet"]), {"x": ["dry", "wet"]}):
+        assert sv.Claims.from_arrays(["a", "b"], ["x", "x"], ["dry", "wet"], choices=options).answers.counts == [2]
     claims = sv.Claims.from_arrays(["a", "b"], ["x", "x"], ["dry", "wet"], choices=np.int64(3))
     assert claims.answers.counts.tolist() == [3]
     assert "1 choice)" in repr(sv.Claims.from_arrays(["a", "b"], ["x", "x"], ["dry", "dry"]))

@@ -10,7 +10,7 @@ import pytest
 import sottovoce as sv
 from command import run
 from sottovoce.comparisons.table import is_comparisons
-from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, MissingColumn
+from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, MissingColumn, NoClaims
 from sottovoce.privacy.laws import parse_answer_law
 from sottovoce.worlds.sequential import SequentialCrowd
 
@@ -185,3 +185,18 @@ def test_accurate_users_count_more_with_four_levels():
 def test_sequences_that_do_not_fit_together_are_refused(cuts, error, words):
     with pytest.raises(error, match=words):
         sv.Comparisons.from_arrays(["ann", "bob"], ["hall", "hall"], cuts, [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("cuts", "levels", "error", "words"),
+    [
+        ([], [], NoClaims, "there is no answer; at least one"),
+        ([(1.0,)], 1, BadParameter, "levels 1: there must be one level for each answer; give a list"),
+        ([(1.0,)], [[1]], BadParameter, "one level for each answer"),
+        ([1.0], [1], BadParameter, r"cuts \[1\.0\]: each answer needs a list of its cuts"),
+        (1.0, [1], BadParameter, "each answer needs a list of its cuts"),
+    ],
+)
+def test_what_is_not_a_sequence_of_answers_is_refused(cuts, levels, error, words):
+    with pytest.raises(error, match=words):
+        sv.Comparisons.from_arrays(["ann"] * bool(cuts), ["hall"] * bool(cuts), cuts, levels)

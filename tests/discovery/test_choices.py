@@ -130,6 +130,12 @@ def test_ltm_follows_its_formula(small):
     np.testing.assert_allclose(chances_of(fit), truth / truth.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("counts", [(1, float("nan")), (float("nan"), 1), (1, float("inf")), (0, 1), (1,), 1])
+def test_prior_counts_are_two_finite_numbers_above_zero(small, counts):
+    with pytest.raises(BadParameter, match="it must be two finite counts above 0"):
+        sv.LTM(truth=counts).fit(small[0])
+
+
 def test_dawid_skene_follows_its_formula(small):
     claims, table = small
     chances = table.sum(axis=0) / table.sum(axis=(0, 2))[:, None]

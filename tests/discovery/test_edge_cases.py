@@ -1,6 +1,8 @@
 """Small, constant and isolated data: defined, finite, without warnings (which are errors in these tests)."""
 
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -98,11 +100,22 @@ def test_noise_whose_weights_would_vanish_is_refused(law):
         sv.NoiseAware(noise=law).fit(claims)
 
 
-@pytest.mark.parametrize("truth", ["tall", None, float("nan")])
+@pytest.mark.parametrize(
+    "truth",
+    ["tall", None, nan, 10**400, True, np.True_, b"3", np.str_("a"), np.str_("3"), np.array([1.0, 2.0]),
+     np.datetime64("2026-01-01"), np.complex64(1)],
+    ids=lambda truth: type(truth).__name__,
+)  # fmt: skip
 def test_a_known_truth_that_is_not_a_number_is_refused(truth):
     claims = sv.Claims.from_matrix([[10.0, 21.0], [10.2, 20.8], [14.0, 30.0]])
     with pytest.raises(BadParameter, match="of 0: it must be a finite number for an object with claims"):
         sv.NoiseAware().fit(claims, known={0: truth})
+
+
+@pytest.mark.parametrize("truth", [3, Decimal("3.0"), Fraction(3), np.float32(3), np.int8(3)], ids=repr)
+def test_a_known_truth_may_be_a_number_of_any_type(truth):
+    claims = sv.Claims.from_matrix([[10.0, 21.0], [10.2, 20.8], [14.0, 30.0]])
+    assert sv.NoiseAware().fit(claims, known={0: truth}).truths_[0] == 3.0
 
 
 def test_the_reason_is_true_for_one_mean_and_beside_wide_intervals():

@@ -217,7 +217,7 @@ def test_numbers_are_rounded_down_and_short():
         ({"readings": 10_001}, "readings 10001"),
         ({"participants": 0}, "participants 0"),
         ({"simulations": -1}, "simulations -1"),
-        ({"seed": -1}, "seed -1"),
+        ({"seed": -1}, "seed=-1: a seed is 0"),
         ({"error": 1.0, "simulations": 1}, "error 1.0"),
         ({"error": 0.1}, "error 0.1"),  # without simulations
     ],

@@ -44,7 +44,7 @@ def test_the_page_shows_error_quota_deadline_and_promise_in_the_tasks_units(serv
     assert re.search(r"± [\d.]+ m · 40 readings", page)  # the quota, not the crowd
     assert "differed by up to 10 m" in page
     assert "Worth a second look" not in page
-    for wrong in ("0", "-1", "x", "1" * 13, "²"):
+    for wrong in ("0", "000", "-1", "x", "1" * 13, "²"):
         refused = console.get(f"/campaigns/{campaign}?participants={wrong}")
         assert refused.status_code == 422
         assert "API" not in refused.text  # advice for people

@@ -505,6 +505,16 @@ def test_the_planner_states_the_rule_for_counts(server, console, count):
 
 
 @SQLITE
+def test_counts_may_begin_with_zeros(server, console):
+    campaign = server.create()
+    for count in ("02", "0" * 5000 + "2"):
+        page = console.get(f"/campaigns/{campaign}/privacy/plan", params={"participants": count, "readings": "01"})
+        assert page.status_code == 200
+        assert 'class="banner wrong"' not in page.text
+        assert console.get(f"/campaigns/{campaign}", params={"participants": count}).status_code == 200
+
+
+@SQLITE
 def test_the_planner_works_without_a_script(server, console):
     campaign = server.create()
     assert "Computing" in console.get(f"/campaigns/{campaign}/privacy").text

@@ -5,6 +5,9 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.errors import BadParameter
+
+LAW = sv.FreshVariance(1.0)
 
 
 def test_errors_follow_the_law():
@@ -26,6 +29,32 @@ def test_fill_is_the_share_of_claims():
 def test_the_same_seed_gives_the_same_crowd():
     first, second, other = (sv.worlds.synthetic(seed=seed).claims.values for seed in (3, 3, 4))
     assert first.tolist() == second.tolist() != other.tolist()
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [None, [1, 2], np.array([1, 2]), np.random.SeedSequence(3), np.random.PCG64(1)],
+    ids=lambda seed: type(seed).__name__,
+)
+def test_a_seed_may_be_anything_that_numpy_takes(seed):
+    assert len(sv.worlds.synthetic(4, 3, seed=seed).claims) == 12
+
+
+@pytest.mark.parametrize("seed", [-1, np.int64(-1), (1, -1), [1, -1]], ids=repr)
+@pytest.mark.parametrize(
+    "simulate",
+    [
+        lambda seed: sv.worlds.synthetic(seed=seed),
+        lambda seed: sv.worlds.crowd(4, 3, seed=seed),
+        lambda seed: sv.worlds.synthetic(4, 3).with_simulated_noise(LAW, seed),
+        lambda seed: sv.worlds.choice_crowd(4, 3).with_simulated_noise(sv.Response(1.0), seed),
+        lambda seed: sv.worlds.with_colluders(sv.worlds.synthetic(4, 3), 0.5, 1.0, LAW, seed=seed),
+    ],
+    ids=["synthetic", "crowd", "noise", "noise of choices", "colluders"],
+)
+def test_a_negative_seed_is_refused(simulate, seed):
+    with pytest.raises(BadParameter, match="a seed is 0 or a positive whole number"):
+        simulate(seed)
 
 
 def test_truths_stay_beside_their_objects_when_some_have_no_claim():

@@ -4,8 +4,9 @@ An option of an object is a *cell*, and a claim stores the number of its cell wi
 has more than 256 options. All objects may share one list of options; then no list is stored per object.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -109,6 +110,11 @@ def from_lists(
     """The listed options, for all objects or for each; an answer that is not listed is refused."""
     lists = choices if isinstance(choices, Mapping) else None
     listed = [_list_of(lists, label) for label in objects.tolist()] if lists is not None else [choices]
+    if lists is None and not _is_list(choices):
+        raise BadParameter(
+            f"choices={choices!r}: it must be a whole number, a list of options, or a mapping from objects to lists; "
+            "give one of them"
+        )
     for options in listed:
         check_options(list(options))  # type: ignore[arg-type]
     everything = list(dict.fromkeys(label for options in listed for label in options))  # type: ignore[union-attr]
@@ -135,6 +141,15 @@ def from_lists(
     labels = label_column(np.array(everything, object)) if len({type(label) for label in everything}) == 1 else None
     kept: Labels = labels if labels is not None else np.fromiter(everything, object, len(everything))
     return Answers(kept, cell_offsets, cell_ids, cells, True, size), codes.astype(code_type(cells))
+
+
+def is_number(choices: Choices) -> bool:
+    """Whether the options are given by their number."""
+    return isinstance(choices, Integral) and not isinstance(choices, bool)
+
+
+def _is_list(options: Any) -> bool:
+    return np.iterable(options) and not isinstance(options, str | bytes | Mapping | Iterator)
 
 
 def check_options(options: list[Any]) -> None:
@@ -255,7 +270,10 @@ def decoded(answers: Answers, ids: NDArray[np.int32]) -> pa.Array:
 def _list_of(lists: Mapping[Any, Sequence[Any]], label: Any) -> Sequence[Any]:
     if label not in lists:
         raise BadParameter(f"object {label!r}: its options are not given; list the options of every object")
-    return lists[label]
+    options = lists[label]
+    if not _is_list(options):
+        raise BadParameter(f"options {options!r} of object {label!r}: they must be a list; write [{options!r}, …]")
+    return options
 
 
 def _every(n_labels: int, n_objects: int) -> NDArray[np.int64]:

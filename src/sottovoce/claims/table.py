@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from numbers import Integral, Real
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -389,12 +388,7 @@ def _answers(
     """The options of the table's objects, and the claims' places among them."""
     assert table.answers is not None
     objects = to_numpy(table.labels[1])
-    if isinstance(choices, Real) and not isinstance(choices, Integral):
-        raise BadParameter(
-            f"choices={choices!r}: it must be a whole number, a list of options, or a mapping from objects to lists; "
-            "give one of them"
-        )
-    if choices is not None and not isinstance(choices, Integral):
+    if choices is not None and not choosing.is_number(choices):
         return choosing.from_lists(offsets, ids, table.answers, objects, choices, table.size)
     declared = None
     if table.choices is not None:

@@ -17,7 +17,7 @@ from sottovoce.claims.labels import Labels, encode, to_numpy
 from sottovoce.claims.reading import read_file
 from sottovoce.claims.table_file import TableFile
 from sottovoce.digits import counted
-from sottovoce.errors import BadParameter, BadRow, DuplicateClaim
+from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, NoClaims
 
 CUTS_COLUMN, LEVEL_COLUMN = "cuts", "level"
 
@@ -61,8 +61,12 @@ class Comparisons:
     ) -> "Comparisons":
         """Build the table from sequences of equal length; labels may be of any type."""
         (user_ids, user_labels), (object_ids, object_labels) = encode(users), encode(objects)
+        if not (np.iterable(cuts) and all(map(np.iterable, cuts))):
+            raise BadParameter(f"cuts {cuts!r}: each answer needs a list of its cuts; write [(12.45,)], for example")
         places = _table_of([_check_cuts(entry, str(list(entry))) for entry in cuts])
         numbers = np.asarray(levels, np.float64)
+        if numbers.ndim != 1:
+            raise BadParameter(f"levels {levels!r}: there must be one level for each answer; give a list of them")
         lengths = {
             "user": len(user_ids),
             "object": len(object_ids),
@@ -73,6 +77,8 @@ class Comparisons:
             plurals = {"entry of cuts": "entries of cuts"}
             described = ", ".join(counted(length, name, plurals.get(name)) for name, length in lengths.items())
             raise BadRow(f"the arrays: {described}, but every answer needs one of each; give them in equal numbers")
+        if not len(numbers):
+            raise NoClaims("the arrays: there is no answer; at least one with user, object, cuts and level is needed")
         return cls._checked(user_ids, object_ids, places, numbers, user_labels, object_labels, noise, None)
 
     @classmethod

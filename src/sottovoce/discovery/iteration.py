@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, SupportsFloat, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 _LEAST_COUNT = float(np.finfo(np.float64).tiny)
+# Python makes numbers of these, or parts of them, too.
+_NOT_NUMBERS = (str, bytes, bytearray, bool, np.bool_, np.complexfloating)
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,13 @@ class FitInput:
         if known:
             place_of = {label: place for place, label in enumerate(engine.object_labels.tolist())}
             for label, truth in known.items():
-                if label not in place_of or not isinstance(truth, SupportsFloat) or not math.isfinite(truth):
+                number = _finite(truth)
+                if label not in place_of or number is None:
                     raise BadParameter(
                         f"known truth {truth!r} of {label!r}: it must be a finite number for an object with claims; "
                         "leave other truths out"
                     )
-                truths[place_of[label]] = truth
+                truths[place_of[label]] = number
         is_known = ~np.isnan(truths)
         return cls(engine, engine.spreads(), earlier, is_known, truths[is_known])
 
@@ -80,6 +83,17 @@ class FitInput:
             truths[here] = self.earlier.by_object["truth"][there]
         truths[self.known] = self.known_truths
         return truths
+
+
+def _finite(given: Any) -> float | None:
+    """A finite number as a float; None for anything else."""
+    if isinstance(given, _NOT_NUMBERS):
+        return None
+    try:
+        number = float(given)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 @dataclass(frozen=True, eq=False)

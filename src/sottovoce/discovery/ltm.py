@@ -65,7 +65,8 @@ class LTM(TruthDiscovery):
         super()._check_parameters()
         for name in ("sensitivity", "false_positives", "truth"):
             counts = getattr(self, name)
-            if not (isinstance(counts, tuple | list) and len(counts) == 2 and 0 < min(counts) <= max(counts) < np.inf):
+            two = isinstance(counts, tuple | list) and len(counts) == 2
+            if not (two and all(0 < count < np.inf for count in counts)):
                 raise BadParameter(
                     f"{name}={counts!r}: it must be two finite counts above 0, for and against; write (10, 10), for "
                     "example"

@@ -9,6 +9,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.privacy.answers import AnswerGuarantee
 from sottovoce.privacy.guarantee import Guarantee
 from sottovoce.privacy.laws import Law
+from sottovoce.worlds.seeds import check_seed
 
 _MOST_WORLDS = 10_000
 
@@ -19,8 +20,7 @@ def check_simulations(simulations: int | None, seed: int) -> None:
         raise BadParameter(
             f"simulations {simulations}: it must be a whole number from 0 to {_MOST_WORLDS:,}; 40 is typical"
         )
-    if seed < 0:
-        raise BadParameter(f"seed {seed}: a seed is 0 or a positive whole number; 0 is typical")
+    check_seed(seed)
 
 
 def check_pilot(pilot: Claims) -> None:

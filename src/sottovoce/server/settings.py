@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from sottovoce.digits import counted
+
 _TOKEN = re.compile(r"[\x21-\x7e]{16,}")
 
 
@@ -149,12 +151,11 @@ class Settings(BaseSettings):
     @classmethod
     def _hard_to_guess(cls, token: SecretStr | None) -> SecretStr | None:
         secret = "" if token is None else token.get_secret_value()
-        characters = "1 character" if len(secret) == 1 else f"{len(secret)} characters"
         if token is not None and not _TOKEN.fullmatch(secret):
             # A header carries no other characters, and spaces around a token in it are cut off.
             raise ValueError(
-                f"the token has {characters}: it must be at least 16 visible ASCII characters without spaces, "
-                "otherwise it could be guessed or could not be sent; generate one with "
+                f"the token has {counted(len(secret), 'character')}: it must be at least 16 visible ASCII characters "
+                "without spaces, otherwise it could be guessed or could not be sent; generate one with "
                 "python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
             )
         return token

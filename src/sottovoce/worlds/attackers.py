@@ -6,6 +6,7 @@ import numpy as np
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import NoiseLaw
+from sottovoce.worlds.seeds import generator
 from sottovoce.worlds.world import World
 
 
@@ -43,7 +44,7 @@ def with_colluders(
         raise BadParameter(
             f"a world with noise {claims.noise}: noise is added here, to raw readings; give a world without noise"
         )
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     colludes = np.zeros(claims.n_users, dtype=bool)
     colludes[rng.permutation(claims.n_users)[: round(fraction * claims.n_users)]] = True
     lie = offset * law.mean_variance**0.5

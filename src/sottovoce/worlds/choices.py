@@ -25,7 +25,7 @@ class ChoiceWorld:
 
     def with_simulated_noise(self, law: AnswerLaw, seed: int | np.random.Generator = 0) -> "ChoiceWorld":
         """The same world as the server sees it: with what devices report instead of the answers."""
-        reported = law.simulate(self.claims.values, self.claims.users, self.choices, np.random.default_rng(seed))
+        reported = law.simulate(self.claims.values, self.claims.users, self.choices, generator(seed))
         return replace(self, claims=self.claims.with_values(reported, noise=str(law)))
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
 from sottovoce.errors import BadParameter
+from sottovoce.worlds.seeds import generator
 from sottovoce.worlds.world import World
 
 Floats = NDArray[np.float64]
@@ -38,7 +39,7 @@ def crowd(
     """
     if errors not in get_args(Errors):
         raise BadParameter(f"errors={errors!r}: they must be one of {', '.join(get_args(Errors))}; choose one of them")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     users = claims * objects if errors == "once" else max(claims, -(-claims * objects // _CLAIMS_PER_USER))
     truths = rng.uniform(0, 10, objects)
     places, who = np.repeat(np.arange(objects), claims), _claimants(objects, claims, users, errors == "once", rng)
@@ -152,7 +153,7 @@ def any_claims(seed: int) -> Claims:
     >>> any_claims(1)
     Claims(10 claims, 4 users, 5 objects)
     """
-    rng = np.random.default_rng((seed, 77))
+    rng = generator((seed, 77))
     users, objects = rng.integers(2, 13), rng.integers(1, 9)
     scale = np.exp(rng.normal(0, rng.choice([0, 1, 4]), objects))
     errors = (
@@ -173,7 +174,7 @@ def any_crowd(seed: int) -> Claims:
     >>> any_crowd(1)
     Claims(670 claims, 84 users, 67 objects)
     """
-    rng = np.random.default_rng((seed, 79))
+    rng = generator((seed, 79))
     if seed % 2:
         errors = get_args(Errors)[rng.integers(len(get_args(Errors)))]
         return crowd(int(rng.integers(4, 120)), int(rng.integers(2, 40)), errors, seed=rng).claims

@@ -12,6 +12,7 @@ from sottovoce.claims.labels import label_column
 from sottovoce.claims.writing import write_table
 from sottovoce.privacy.laws import NoiseLaw
 from sottovoce.worlds.building import Building
+from sottovoce.worlds.seeds import generator
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class World:
     def with_simulated_noise(self, law: NoiseLaw, seed: int | np.random.Generator = 0) -> "World":
         """The same world as the server sees it, with simulated noise on every claim."""
         law.check_size()
-        noisy = law.simulate(self.claims.values, self.claims.users, np.random.default_rng(seed))
+        noisy = law.simulate(self.claims.values, self.claims.users, generator(seed))
         return replace(self, claims=self.claims.with_values(noisy, noise=str(law)))
 
     def write(self, folder: str | Path) -> None:

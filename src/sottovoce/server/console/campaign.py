@@ -18,7 +18,7 @@ from sottovoce.server.console.closing import published_steps
 from sottovoce.server.console.listing import Page, results_page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Form, Session
-from sottovoce.server.console.stored import parsed
+from sottovoce.server.console.stored import has_method, parsed
 from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
 from sottovoce.server.methods import methods_of
 from sottovoce.server.results import is_final, trouble_words
@@ -67,17 +67,11 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
 
 def _progress(connection: Connection, row: CampaignRow, server: ServerState) -> dict[str, Any]:
     return {
-        "has_method": _has_method(row),
+        "has_method": has_method(parsed(row.manifest)),
         "counts": stored.counts_of(connection, row.key),
         "least": server.settings.least_claims,
         "trouble": trouble_words(row.trouble) if row.trouble else None,
     }
-
-
-def _has_method(row: CampaignRow) -> bool:
-    """Whether a method can be chosen: comparisons are evaluated in their own way."""
-    manifest = parsed(row.manifest)
-    return "levels" not in manifest or any("choices" in task for task in manifest["tasks"])
 
 
 @router.get("/progress")
@@ -135,8 +129,8 @@ async def history(campaign: CampaignId, request: Request, session: Session, serv
     row, page, versions = await server.read(load)
     manifest = parsed(row.manifest)
     return render(
-        request, "history.html", row=row, manifest=manifest, page=page, versions=versions, has_method=_has_method(row),
-        most_megabytes=MOST_BYTES >> 20,
+        request, "history.html", row=row, manifest=manifest, page=page, versions=versions,
+        has_method=has_method(manifest), most_megabytes=MOST_BYTES >> 20,
     )  # fmt: skip
 
 

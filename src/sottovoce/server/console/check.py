@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter
 from sottovoce.planning.choice_errors import predicted_wrong
 from sottovoce.planning.comparisons import plan_comparisons
@@ -16,11 +17,11 @@ from sottovoce.planning.information import predicted_error
 from sottovoce.privacy.laws import parse_answer_law, parse_noise_law
 from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.manifest import Manifest, NumberTask, Task
-from sottovoce.protocol.problems import Problem
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
 from sottovoce.server.console.instruments import sensor_warning
 from sottovoce.server.console.pages import PageRoute, figure, render
+from sottovoce.server.console.planner import MOST_PARTICIPANTS, PARTICIPANTS, typed_count
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.results import guarantee_of
@@ -32,8 +33,6 @@ from sottovoce.texts import LANGUAGES, texts_in
 
 router = APIRouter(prefix="/campaigns/{campaign}", route_class=PageRoute, include_in_schema=False)
 _SHOWN = 10  # tasks and expectations
-_PARTICIPANTS = 100
-_MOST_PARTICIPANTS = 10**9
 _ERRORS_PER_RANGE = 50  # without a distance, the error of readings is assumed to be the range divided by this
 _HOUR = 3_600_000
 # The preview is the participant's page in a frame of the console; nobody else may frame it, and it sends nothing.
@@ -62,7 +61,7 @@ def _draft_page(request: Request, row: CampaignRow, quotas: Mapping[str, int], s
     manifest = parsed(row.manifest)
     # It was checked when it was stored: parsing ten thousand tasks again would take longer than the page.
     known = Manifest.trusted(manifest)
-    participants = _participants(request.query_params.get("participants", ""))
+    participants = typed_count(request.query_params, "participants", PARTICIPANTS, MOST_PARTICIPANTS)
     expected = expectations(known, quotas, participants)
     return render(
         request,
@@ -81,17 +80,6 @@ def _draft_page(request: Request, row: CampaignRow, quotas: Mapping[str, int], s
             *warnings_of(known, quotas, server.settings.least_claims, row.deadline, server.clock()),
         ],
     )
-
-
-def _participants(text: str) -> int:
-    if not text.strip():
-        return _PARTICIPANTS
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:12]) <= _MOST_PARTICIPANTS and len(text) <= 12):
-        raise Problem(
-            "bad_request",
-            f"participants {text[:20]!r}: it must be a whole number from 1 to {_MOST_PARTICIPANTS:,}, in digits only",
-        )
-    return int(text)
 
 
 def expectations(manifest: Manifest, quotas: Mapping[str, int], participants: int) -> list[Expectation]:
@@ -159,19 +147,19 @@ def warnings_of(
             f"readings from {first.low} to {first.high} {unit}".rstrip()
             + ". Choose a smaller protected distance or a larger ε, or expect to need very many participants."
         )
-    widest: dict[str | None, float] = {}
-    for task in numbers:
-        distance = manifest.part_of(task).protected_distance
+    distances = [manifest.part_of(task).protected_distance or "0" for task in numbers]
+    widest: dict[str, float] = {}
+    for task, distance in zip(numbers, distances, strict=True):
         widest[distance] = max(widest.get(distance, 0.0), _width(task))
-    far = [task for task in numbers if float((at := manifest.part_of(task).protected_distance) or 0) > widest[at]]
+    far = [task for task, distance in zip(numbers, distances, strict=True) if float(distance) > widest[distance]]
     if far:
         yield (
             f"The protected distance is larger than the range of {named(far)}. No two readings of a task differ by "
             "more than its range, so a distance equal to the widest range promises the same and needs less noise."
         )
     units: dict[tuple[str, str], Task] = {}
-    for task in numbers:
-        units.setdefault((str(manifest.part_of(task).protected_distance), manifest.words(task.unit)), task)
+    for task, distance in zip(numbers, distances, strict=True):
+        units.setdefault((distance, manifest.words(task.unit)), task)
     for distance in {pair[0] for pair in units}:
         sharing = [unit or "no unit" for shared, unit in units if shared == distance]
         if len(sharing) > 1:
@@ -188,8 +176,7 @@ def warnings_of(
     if deadline is not None and deadline <= now:
         yield "The deadline has passed. Choose a later one, or none."
     elif deadline is not None and deadline - now < _HOUR:
-        minutes = max(1, (deadline - now) // 60_000)
-        yield f"The deadline is only {minutes} minute{'s' if minutes != 1 else ''} away."
+        yield f"The deadline is only {counted(max(1, (deadline - now) // 60_000), 'minute')} away."
 
 
 def _deviation(manifest: Manifest, task: NumberTask) -> float:

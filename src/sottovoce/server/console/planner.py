@@ -363,7 +363,8 @@ def typed_count(query: Mapping[str, str], name: str, otherwise: int, most: int) 
     text = query.get(name, "").strip()
     if not text:
         return otherwise
-    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(most)) and 1 <= int(text) <= most):
+    digits = text.lstrip("0")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= len(str(most)) and int(digits) <= most):
         rule = f"it must be a whole number from 1 to {most:,}, in digits only" if most > 1 else "it must be 1"
         raise Problem("bad_request", f"{_FIELD_NAMES[name]} {text[:20]!r}: {rule}")
-    return int(text)
+    return int(digits)

@@ -19,7 +19,7 @@ from sottovoce.server.console.closing import Steps, published_steps
 from sottovoce.server.console.listing import results_page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.speaking import chosen_language, wanted_language
-from sottovoce.server.console.stored import parsed
+from sottovoce.server.console.stored import has_method, parsed
 from sottovoce.server.etags import tagged
 from sottovoce.server.results import is_final
 from sottovoce.server.routes.campaigns import CampaignId
@@ -143,6 +143,7 @@ def _rendered(
         contact=contact_link(manifest.words(manifest.contact_words, language)),
         deadline=manifest.deadline if campaign.state == "open" else None,
         manifest=parsed(campaign.manifest),
+        has_method=has_method(parsed(campaign.manifest)),
         steps=steps,
         open=campaign.state == "open",
         final=is_final(campaign),

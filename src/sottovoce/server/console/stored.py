@@ -1,6 +1,7 @@
 """Manifests and results as they are stored, for pages that only read them."""
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,11 @@ def parsed(content: bytes) -> Any:
     """
     document = json.loads(content)
     return _spoken(document) if document.get("format") == SECOND else document
+
+
+def has_method(manifest: Mapping[str, Any]) -> bool:
+    """Whether a method can be chosen: comparisons are evaluated in their own way."""
+    return "levels" not in manifest or any("choices" in task for task in manifest["tasks"])
 
 
 def _spoken(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
+from sottovoce.digits import counted
 from sottovoce.protocol.manifest import Manifest, Task
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.report import Report
@@ -225,10 +226,10 @@ class _Batch:
                 "task_already_reported", f"task {task!r}: this participant has already answered it in another report"
             )
         if len(answered) + len(places) > terms.manifest.most_answers:
-            before = "1 reading" if len(answered) == 1 else f"{len(answered)} readings"
             raise Problem(
                 "too_many_readings",
-                f"{before} before and {len(places)} now: a participant may give at most {terms.manifest.most_answers}",
+                f"{counted(len(answered), 'reading')} before and {len(places):,} now: a participant may give at most "
+                f"{terms.manifest.most_answers:,}",
             )
         full = self._full(campaign.key, terms, places)
         if len(full) == len(places):
