@@ -52,6 +52,33 @@ def test_a_page_that_was_loaded_past_the_stored_files_uses_them_again(participan
 
 
 @pytest.mark.slow
+def test_a_page_that_is_newer_than_the_stored_files_does_not_use_them(participant, start_server, tmp_path):
+    """After an update of the server, a reload without the cache: files that are loaded on use must fit the page."""
+    database = f"sqlite:///{tmp_path}/campaigns.db"
+    server = start_server(database)
+    phone = participant(server=server)
+    page = phone.page
+    page.goto(f"{server.url}/j/")
+    phone.wait_for_service_worker()
+    server.stop()
+    renewed = tmp_path / "renewed"
+    shutil.copytree(Path(str(files("sottovoce"))), renewed / "sottovoce", ignore=shutil.ignore_patterns("__pycache__"))
+    texts = renewed / "sottovoce" / "texts" / "fr.json"
+    texts.write_text(texts.read_text().replace("Campagnes", "Nouvelles campagnes"))
+    start_server(database, "--port", str(server.port), PYTHONPATH=str(renewed), PYTHONDONTWRITEBYTECODE="1")
+    with page.expect_navigation():
+        phone.context.new_cdp_session(page).send("Page.reload", {"ignoreCache": True})
+    expect(page.get_by_text("A new version of this page is ready.")).to_be_visible()
+    page.select_option("#language", "fr")
+    expect(page.get_by_role("link", name="Nouvelles campagnes")).to_be_visible()
+    with page.expect_navigation():
+        page.get_by_role("button", name="L’utiliser maintenant").click()
+    phone.wait_for_service_worker()
+    expect(page.get_by_role("link", name="Nouvelles campagnes")).to_be_visible()
+    assert page.evaluate("caches.keys().then((names) => names.length)") == 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["service-worker.js", "bundle-noise.js"])
 def test_the_page_works_offline_although_the_network_failed_while_it_was_stored(participant, server, file):
     phone = participant()
@@ -172,6 +199,7 @@ def test_typing_and_clicking_survive_a_redraw_of_the_page(participant, invited):
     page.locator("#reading-0").focus()
     held.pop().continue_()
     expect(waits).to_be_hidden()
+    expect(page.locator("#news")).to_contain_text("You have joined")
     expect(figures).to_be_visible()
     page.keyboard.insert_text("7")
     expect(page.locator("#reading-0")).to_have_value("1745")

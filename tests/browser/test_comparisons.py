@@ -260,6 +260,30 @@ def test_a_list_that_must_not_be_answered_is_refused_and_the_last_one_stays(part
     assert list(reading.cuts) in published(server, campaign)["tasks"]["hall"]
 
 
+def test_comparisons_that_report_sets_are_refused_before_joining_and_before_a_release(participant, compared, server):
+    campaign, url = compared()
+    content = Manifest.parse(server.client.get(f"/api/campaigns/{campaign}/manifest").content).content()
+    sets = Manifest.of(content | {"noise": "response:1:2", "levels": 4})
+    phone = participant()
+    phone.context.route("**/manifest", lambda route: route.fulfill(body=sets.bytes()))
+    page = phone.open(f"{url.partition('#')[0]}#sha256={sets.sha256}")
+    expect(page.get_by_role("heading", name="This page cannot use the campaign’s terms")).to_be_visible()
+    phone.context.unroute("**/manifest")
+    phone.context.route(CUTS, answer_with({"hall": [[1, 3, 9]]}))
+    page = phone.join(url)
+    found = page.evaluate(  # as if an older version of the page had joined
+        """async (manifest) => {
+            const { release } = await import("./device.js");
+            const { change, read } = await import("./store.js");
+            await change(({ memberships }) => void (memberships[manifest.campaign].manifest = manifest));
+            const joined = (await read()).memberships[manifest.campaign];
+            return release(joined, new Map([["hall", "9"]])).then(() => null, ({ code }) => code);
+        }""",
+        json.loads(sets.bytes()),
+    )
+    assert found == "bad_manifest"
+
+
 def test_full_tasks_are_left_out_before_the_device_draws(participant, compared, server):
     campaign, url = compared("a", "b", "c", "d", readings=4, answer=2, unit="participant")
     offered = published(server, campaign)["tasks"]

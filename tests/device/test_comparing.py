@@ -120,6 +120,24 @@ def test_a_list_may_have_as_many_tasks_as_a_campaign():
     assert len(alternatives_of(manifest(tasks=halls), content)) == MOST_TASKS
 
 
+def test_a_campaign_of_comparisons_with_sets_is_refused_before_consent_and_before_a_release(participant, monkeypatch):
+    sets = manifest(levels=4, noise="response:2:2")
+    with campaign_server(sets) as server:
+        link, asked = server.invite("lengths"), []
+        with pytest.raises(Problem, match="a comparison reports one level") as problem:
+            participant.join(link, agree=lambda *terms: asked.append(terms))
+        assert (problem.value.code, asked) == ("bad_manifest", [])
+        # An older version of the device has joined.
+        monkeypatch.setattr(Manifest, "compares_with_sets", False)
+        participant.join(link)
+        server.cuts = listed(hall=[[1, 3, 9]], stairs=[[1, 3, 9]])
+        fetched(participant)
+        monkeypatch.undo()
+        with pytest.raises(Problem, match="a comparison reports one level"):
+            participant.release({"hall": "9"}, campaign="lengths")
+        assert participant.file.releases("lengths") == []
+
+
 def test_four_levels_need_three_rising_cuts():
     four = manifest(levels=4, noise="response:4")
     assert alternatives_of(four, listed(hall=[[1, 3, 9]])) == {"hall": [(1, 3, 9)]}

@@ -64,6 +64,17 @@ def test_the_expected_error_of_numbers_is_what_a_crowd_shows(server):
     assert float(found.noise.split()[1]) == pytest.approx(noise.std(), rel=0.05)
 
 
+def test_a_single_number_beside_questions_is_expected_to_be_as_far_off_as_with_fresh_noise(server):
+    """Each participant's only reading under shared noise: nobody can estimate its variance."""
+    questions, errors = [BIRD, {**BIRD, "id": "tree"}], {}
+    for law in ("shared:0.5", "fresh:0.5"):
+        manifest = draft(*questions, LENGTH, noise={"number": law, "choice": "response:1"})
+        errors[law] = expectations(manifest, {}, 100)[-1].error
+    assert errors["shared:0.5"] == errors["fresh:0.5"]
+    two = draft(*questions, LENGTH, {**LENGTH, "id": "width"}, noise={"number": "shared:0.5", "choice": "response:1"})
+    assert expectations(two, {}, 100)[-1].error != errors["shared:0.5"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("cells", [2, 4, 12])
 def test_the_expected_share_of_wrong_answers_is_what_a_crowd_shows(server, cells):

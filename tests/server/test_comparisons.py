@@ -7,13 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from console_client import Console
 from sottovoce.comparisons import ByComparison, Comparisons
 from sottovoce.privacy.comparing import check_cuts
+from sottovoce.protocol import Manifest
 from sottovoce.server.compared import BoardCache
-from sottovoce.server.storage.tables import offers
+from sottovoce.server.storage.tables import campaigns, offers
 
 TRUTH, SPREAD = 9.0, 0.5
 HALL = {"id": "hall", "title": "How long is the hallway?", "unit": "m", "low": 0, "high": 30, "grid": 0.1}
@@ -305,6 +306,31 @@ def test_a_comparison_reports_one_level_so_its_law_has_no_size(server):
     assert (refused.status_code, refused.json()["code"]) == (422, "bad_manifest")
     assert refused.json()["detail"] == "noise response:1.0:2: a comparison reports one level, so its law has no SIZE"
     assert server.create(**draft | {"noise": "response:1", "distance": None})
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_a_draft_with_such_a_law_that_an_older_version_stored_is_not_opened(server):
+    def patch(**changes):
+        return server.client.patch(f"/api/campaigns/{campaign}", json=changes, headers=server.operator)
+
+    campaign = server.create(**{"title": "Lengths", **BITS, "levels": 4})
+    this = campaigns.c.id == campaign
+    with server.state.engine.begin() as connection:
+        stored = Manifest.parse(connection.execute(select(campaigns.c.manifest).where(this)).scalar_one())
+        older = Manifest.of(stored.content() | {"noise": "response:2:2"})
+        connection.execute(update(campaigns).where(this).values(manifest=older.bytes()))
+    opened = server.client.post(f"/api/campaigns/{campaign}/open", headers=server.operator)
+    for refused in (opened, patch(title="Widths")):
+        assert (refused.status_code, refused.json()["code"]) == (422, "bad_manifest")
+        assert refused.json()["fix"] == "leave SIZE out, as in response:1"
+    assert server.status(campaign)["state"] == "draft"
+    console = Console(server)
+    assert console.get(f"/campaigns/{campaign}/privacy").status_code == 200
+    asked = {"epsilon": "2", "distance": "1", "unit": "reading", "values": "any"}
+    saved = console.post(f"/campaigns/{campaign}/privacy", **asked)
+    assert saved.status_code == 303, saved.text
+    assert patch(noise="response:1", title="Widths").status_code == 200
+    server.open(campaign)
 
 
 def test_numbers_with_noise_have_no_cuts(server):

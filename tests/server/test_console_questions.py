@@ -187,6 +187,16 @@ def test_the_cost_of_a_promise_for_answers_is_drawn(server, console):
         assert "participants" in refused.text
 
 
+def test_a_single_number_beside_questions_has_the_error_of_fresh_noise(server, console):
+    """Each participant's only reading under shared noise: nobody can estimate its variance."""
+    campaign = console.create(**QUESTION, **WIDTH, **{"title-2": "Which bird?", "choices-2": "finch | robin | wren"})
+    pages = [
+        console.get(f"/campaigns/{campaign}/privacy", params={"noise": law}) for law in ("shared:0.5", "fresh:0.5")
+    ]
+    shared, fresh = (re.search(r"error of a truth is ±&nbsp;([\d.]+ m)", page.text)[1] for page in pages)
+    assert shared == fresh
+
+
 def test_the_cost_is_drawn_for_extreme_promises(server, console):
     many = {**QUESTION, "choices-0": " | ".join(f"answer {n}" for n in range(100))}
     campaign = console.create(**many)

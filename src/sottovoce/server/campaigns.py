@@ -180,6 +180,7 @@ async def opening(server: ServerState, operator_key: int, campaign: str) -> Call
     """The action that opens a draft: from then on its manifest is fixed and has a hash."""
     row = await server.read(lambda connection: stored.campaign_of(connection, operator_key, campaign))
     manifest = Manifest.parse(row.manifest)
+    _check_for_devices(manifest)
     # The exact figures of a guarantee may take a moment, and nothing else should wait for them.
     guarantee = await asyncio.to_thread(guarantee_of, manifest)
     first_cuts = await asyncio.to_thread(first_offers, manifest)
@@ -242,7 +243,13 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
         most = min(fields.get("readings", base["readings"]), len(fields.get("tasks", base["tasks"])))
         fields["answer"] = most if whole else min(base["answer"], most)
     manifest = drafted(replaced(base, fields))
-    if any(manifest.is_compared(task) and manifest.part_of(task).cells_reported > 1 for task in manifest.tasks):
+    _check_for_devices(manifest)
+    return manifest
+
+
+def _check_for_devices(manifest: Manifest) -> None:
+    """Refuse a valid manifest that no device could accept. A draft of an older version may have one."""
+    if manifest.compares_with_sets:
         raise Problem(
             "bad_manifest",
             f"noise {manifest.laws['number']}: a comparison reports one level, so its law has no SIZE",
@@ -255,7 +262,6 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
             f"check at most {MOST_GRIDS}",
             fix="give similar tasks the same grid and distance",
         )
-    return manifest
 
 
 def _pictures_of(manifest: Manifest) -> tuple[tuple[Pictures, str | None], ...]:

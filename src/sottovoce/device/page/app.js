@@ -60,16 +60,18 @@ async function keepUpdated(pause = FIRST_PAUSE) {
   const later = () => setTimeout(keepUpdated, pause, Math.min(2 * pause, LONGEST_PAUSE));
   registration = await workers.register("service-worker.js", { updateViaCache: "none" }).catch(() => null);
   if (!registration) return void later(); // the page works with a network
-  // A page that was loading while the worker took over, or was loaded past it, is not in its charge yet.
-  if (!workers.controller) registration.active?.postMessage("claim");
-  const offer = () => (update.hidden = !(registration.waiting && workers.controller));
-  registration.addEventListener("updatefound", ({ target: { installing } }) =>
+  const offer = () => (update.hidden = !(registration.waiting && registration.active));
+  registration.onupdatefound = ({ target: { installing } }) =>
     installing.addEventListener("statechange", () => {
-      if (installing.state === "redundant" && !registration.active) later();
+      if (installing.state === "redundant" && !workers.controller) later();
       offer();
-    }),
-  );
+    });
   offer();
+  if (workers.controller || !registration.active) return;
+  // A page that was loading while the worker took over, or was loaded past it, is not in its charge yet. It belongs in the
+  // charge of a worker of its own version only.
+  if (!(await registration.update().catch(() => null))) return void later();
+  if (!registration.installing && !registration.waiting) registration.active.postMessage("claim");
 }
 
 function showInsecure() {

@@ -176,6 +176,11 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     return document.getElementById("pairs")?.focus();
   }
 
+  function confirmJoining() {
+    if (isNew) announce(say("joined"));
+    return draw();
+  }
+
   redrawnBy(draw);
   changes.addEventListener("change", () => isShown(draw) && draw());
   await draw();
@@ -185,7 +190,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
   });
   const { participant_token: token, withdrawn_at: withdrawn } = joined;
   if (isNew) welcome(token);
-  const refused = !token && !withdrawn && (await enrol(campaign).then(draw, (problem) => !problem.later && problem));
+  const refused = !token && !withdrawn && (await enrol(campaign).then(confirmJoining, (problem) => !problem.later && problem));
   if (refused) return showProblem(refused);
   [end] = await Promise.all([
     !withdrawn && endOf(joined).catch(() => null),

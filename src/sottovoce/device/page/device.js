@@ -4,7 +4,7 @@ import * as client from "./client.js";
 import { alternativesOf, isFull } from "./comparing.js";
 import { exactNumber } from "./exact.js";
 import { withoutMark } from "./kiosk.js";
-import { canonicalBytes, deviceDraws, isCompared, mostReadings, parseManifest, Problem, readingsComeAtOnce } from "./manifest.js";
+import { canonicalBytes, comparesWithSets, deviceDraws, isCompared, mostReadings, parseManifest, Problem, readingsComeAtOnce } from "./manifest.js";
 import { drawnOrder } from "./noisy.js";
 import { checkLimits, checkTotal, judge } from "./promise.js";
 import { checkPromise } from "./sanity.js";
@@ -53,6 +53,7 @@ export async function offered({ token, hash, isFromCode }) {
   const found = await hashOf(bytes);
   if (hash && found !== hash) throw new Problem("manifest_mismatch");
   const manifest = parseManifest(bytes);
+  if (comparesWithSets(manifest)) throw new Problem("bad_manifest");
   if (manifest.campaign !== campaign) throw new Problem("bad_answer");
   const end = !isOpen ? endIn(manifest) : manifest.tasks.every(({ id }) => full.includes(id)) ? "campaign_full" : null;
   return { campaign, manifest, manifest_sha256: found, invitation: token, full, ...(end && { end }), ...(isFromCode && { isFromCode }) };
@@ -201,6 +202,7 @@ function check(campaign, hash, readings, record) {
   if (answered.some((task) => readings.has(task))) throw new Problem("already_released");
   if (answered.length && readingsComeAtOnce(joined.manifest)) throw new Problem("one_release_only");
   if (answered.length + readings.size > mostReadings(joined.manifest)) throw new Problem("too_many_readings");
+  if (comparesWithSets(joined.manifest)) throw new Problem("bad_manifest");
   checkLimits(joined, record.limits); // they may have been tightened since joining
   checkPromise(joined.manifest, joined); // an older version of this page may have computed wrong figures
   if (!answered.length) checkTotal(spentBy(record), joined, record.limits);

@@ -84,6 +84,8 @@ export const deviceDraws = ({ answer, tasks }) => answer < tasks.length;
 export const movedReadings = (manifest) => (manifest.unit === "participant" ? mostReadings(manifest) : 1);
 /** Whether a task is answered by comparing its reading with public cuts. */
 export const isCompared = ({ levels }, { kind }) => levels !== undefined && kind === "number";
+/** Whether a comparison would report several levels. Such a manifest is valid, but nobody can take part. */
+export const comparesWithSets = (manifest) => manifest.tasks.some((task) => isCompared(manifest, task) && lawOf(noiseOf(manifest, task)).cellsReported > 1);
 /** The distance up to which a number is protected; undefined if any two values are. */
 export const protectedDistance = ({ distance }, task) => task.distance ?? (task.kind === "choice" ? undefined : distance);
 

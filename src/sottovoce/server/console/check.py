@@ -100,7 +100,8 @@ def _expectation(manifest: Manifest, tasks: list[Task], readings: int) -> Expect
     unit = manifest.words(first.unit) if isinstance(first, NumberTask) else ""
     if part.protected_distance is not None:
         law = parse_noise_law(part.noise)
-        error = predicted_error(law, 2 / float(part.protected_distance) ** 2, readings, manifest.most_readings)
+        own = min(manifest.parts[part], manifest.most_readings)  # readings of one participant under this noise
+        error = predicted_error(law, 2 / float(part.protected_distance) ** 2, readings, own)
         return Expectation(names, readings, _measured(error, unit), _measured(math.sqrt(law.mean_variance), unit))
     channel = parse_answer_law(part.noise).channel(part.cells or 2)
     changed = f"changes {100 * (1 - channel.hit):.0f}% of answers"

@@ -76,7 +76,8 @@ def _number_error(draft: Manifest, answers: int) -> str | None:
     ((unit, distance),) = alike
     assert distance is not None  # it is not compared
     law = parse_noise_law(str(draft.laws["number"]))
-    error = predicted_error(law, 2 / float(distance) ** 2, answers, draft.most_readings)
+    own = min(draft.parts[draft.part_of(tasks[0])], draft.most_readings)  # readings of one participant under this noise
+    error = predicted_error(law, 2 / float(distance) ** 2, answers, own)
     return f"{figure(error, 2)} {unit}".strip()
 
 
