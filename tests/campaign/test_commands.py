@@ -218,6 +218,7 @@ def test_operators_see_their_own_campaigns_only(campaigns, operator, opened):
     ada = operator(campaigns.url, added["token"])
     assert ada("list") == {"campaigns": []}
     assert "there is no such campaign" in ada.refused("status", opened)
+    assert "version 99: there is no such version" in ada.refused("results", opened, "--version", 99)
     assert "only administrators" in ada.refused("operators", "list")
     renewed = operator(campaigns.url, campaigns("operators", "renew", added["id"])["token"])
     assert renewed("list") == {"campaigns": []}

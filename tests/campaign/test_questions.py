@@ -59,6 +59,19 @@ def test_numbers_under_a_law_for_answers_are_compared(campaigns, tmp_path):
     assert "distance" in campaigns.refused(*common, "--noise", "fresh:0.5")
 
 
+def test_a_campaign_that_only_compares_has_no_method(campaigns, tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text("id,low,high,grid,choices\nhall,0,50,0.01,\n")
+    compared = campaigns("create", path, "--title", "Any value", "--noise", "response:1")["id"]
+    path.write_text("id,low,high,grid,choices\nhall,0,50,0.01,\nopen,,,,yes | no\n")
+    mixed = campaigns("create", path, "--title", "Any value, and a question", "--noise", "response:1")["id"]
+    for campaign, method in ((compared, "comparisons"), (mixed, "noise-aware")):
+        campaigns("open", campaign)
+        results = campaigns.run("campaign", "results", campaign).stdout
+        status = campaigns.run("campaign", "status", campaign).stdout
+        assert ("method noise-aware" in results, f"method        {method}" in status) == (campaign == mixed, True)
+
+
 def test_a_draft_has_no_invitations_and_the_operator_reads_what_to_do(campaigns, tmp_path):
     path = tmp_path / "tasks.csv"
     path.write_text(TASKS)

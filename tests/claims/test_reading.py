@@ -315,7 +315,7 @@ def test_a_folder_is_not_called_missing(tmp_path):
     with pytest.raises(UnreadableFile, match="this folder is not a pack"):
         sv.Claims.read(tmp_path)
     (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(UnreadableFile, match="it is a pack, but here a file is needed"):
+    with pytest.raises(UnreadableFile, match="it is a pack, but here a file is needed; give a file instead"):
         sv.Claims.read(tmp_path)
 
 

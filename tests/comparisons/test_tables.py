@@ -56,14 +56,33 @@ def test_claims_are_not_taken_for_comparisons(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "option", [["--report", "page.html"], ["--resume"], ["--skip-bad", "--left-out", "rows.csv"], ["--choices", "2"]]
-)
+    "option",
+    [
+        ["--report", "page.html"], ["--resume"], ["--skip-bad", "--left-out", "rows.csv"], ["--choices", "2"],
+        ["--engine", "disk"], ["--spark-master", "local"], ["--max-iter", "7"], ["--tol", "0.1"], ["--decimal", ","],
+        ["--duplicates", "last"], ["--strip-units"], ["--encoding", "latin-1"], ["--value", "metres"],
+        ["--kind", "number"], ["--method", "crh"], ["--target", "mean"],
+    ],
+)  # fmt: skip
 def test_options_that_do_nothing_with_comparisons_are_refused(tmp_path, option):
     refused = run("discover", written(tmp_path, ROWS, ".csv"), *option, cwd=tmp_path)
     assert refused.returncode == 2
     said = " ".join(refused.stderr.split())
     assert f"{' '.join(option[-2:])}: " in said
     assert "this option is not for comparisons" in said
+
+
+def test_options_of_comparisons_and_usual_values_are_accepted(tmp_path):
+    path = written(tmp_path, ROWS, ".csv")
+    path.write_text(path.read_text().replace("user,object", "who,where"))
+    (tmp_path / "truth.csv").write_text("object,value\nhall,12.7\n")
+    ran = run(
+        "discover", path, "--user", "who", "--object", "where", "--range", "0:20", "--level", "0.9", "--skip-bad",
+        "--noise", "response:1", "--truth", "truth.csv", "--out", "t.csv", "--weights", "w.csv", "--json",
+        "--method", "noise-aware", "--engine", "auto", "--max-iter", "1000", "--duplicates", "error",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize("option", [[], ["--truth", "claims.csv"], ["--known", "claims.csv"], ["--method", "all"]])

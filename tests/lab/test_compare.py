@@ -84,9 +84,31 @@ def test_the_command_prints_and_writes_the_table(folder):
     assert json.loads(ran.stdout)["rows"][0]["mae_se"] is None
 
 
-def test_a_comparison_without_rows_says_why(folder):
-    shown = " ".join(run("compare", folder / "answers", "--noise", "shared:0.5").stdout.split())
-    assert shown.startswith("Nothing to compare: noise is added to numbers only")
+@pytest.mark.parametrize(
+    ("of", "options", "words", "others"),
+    [
+        ("answers", ["--noise", "shared:0.5"], ["noise shared:0.5: ", "numbers only; give --noise none"], ["choose"]),
+        ("answers", ["--methods", "mean", "--json"],
+         ["methods mean: ", "need other methods; choose among ", "majority, "], ["--noise"]),
+        ("lengths", ["--methods", "majority", "--noise", "fresh:1"], ["methods majority: ", "choose among noise-aware"],
+         ["--noise none"]),
+        ("answers", ["--methods", "mean", "--noise", "fresh:1"],
+         ["methods mean with noise fresh:1: ", "majority, ", ", and give --noise none"], []),
+        ("", ["--methods", "majority", "--noise", "fresh:1"], ["noise fresh:1: "], ["choose"]),
+    ],
+)  # fmt: skip
+def test_a_comparison_of_nothing_is_refused_and_says_why(folder, of, options, words, others):
+    ran = run("compare", folder / of, *options, "--out", folder / "table.csv")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert not (folder / "table.csv").exists()
+    said = " ".join(ran.stderr.replace("│", " ").split())
+    assert all(word in said for word in words), said
+    assert not any(word in said for word in others), said
+
+
+def test_empty_lists_mean_the_defaults(folder):
+    ran = run("compare", "--worlds", "", "--noise", "", "--methods", "", "--runs", 1, "--participants", 9, "--json")
+    assert {(row["world"], row["noise"]) for row in json.loads(ran.stdout)["rows"]} == {("synthetic", "none")}
 
 
 def test_mistakes_are_refused(tmp_path):

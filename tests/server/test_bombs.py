@@ -125,7 +125,7 @@ BOMBS = {
         "1 claims"),
     "a large set of options again and again": (
         "a.parquet", lambda: parquet(columns(metres=repeated(json.dumps(list(range(1_500)))))),
-        "150,000,000 claims, but at most 200,000 are accepted here"),
+        "150,000,000 options in its claims, but at most 200,000 are accepted here"),
     "names in lists": (
         "a.parquet", lambda: parquet(columns(rows=2, who=pa.array([["a"], ["b"]]))), "it must hold text or numbers"),
     "millions of empty lines": ("a.jsonl", lambda: b"{}\n" * 2_700_000, "at most 200,000 are accepted here"),

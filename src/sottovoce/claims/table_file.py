@@ -51,7 +51,7 @@ class TableFile:
             from sottovoce.claims.blocks import is_pack
 
             if is_pack(path):
-                raise UnreadableFile(f"{path}: it is a pack, but here a file is needed; give the file of claims")
+                raise UnreadableFile(f"{path}: it is a pack, but here a file is needed; give a file instead")
             raise UnreadableFile(f"{path}: this folder is not a pack; name a file of claims, or the folder of a pack")
         check_exists(path)
         if file_format is None:

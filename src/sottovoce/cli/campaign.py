@@ -363,6 +363,8 @@ def _adds_noise(draft: dict[str, Any]) -> bool:
 
 
 def _method_of(campaign: dict[str, Any]) -> str:
+    if campaign.get("levels") and not any(task.get("choices") for task in campaign["tasks"]):
+        return "comparisons"  # which are evaluated in their own way
     if campaign["method"] is None:
         from sottovoce.discovery import DEFAULT
 

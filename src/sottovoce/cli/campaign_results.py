@@ -1,7 +1,7 @@
 """``sottovoce campaign results`` and ``export``: what the crowd found, in the terminal or in a file."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +37,7 @@ def results(
     withheld, many = sum(entry["truth"] is None for entry in results["results"]), len(results["results"])
     console.print(
         f"\nVersion {results['version']} of {results['as_of']}: {counted(results['reports'], 'report')}, "
-        + f"method {results['method']}"
+        + ("comparisons" if _only_compares(results) else f"method {results['method']}")
         + (f" ({counted(results['iterations'], 'iteration')})" if results.get("iterations") else "")
         + f", {as_percent(results['level'])} intervals."
         + (
@@ -73,6 +73,14 @@ def _print_results(entries: list[dict[str, Any]], kind: str) -> None:
     console.print(table)
 
 
+def _only_compares(results: dict[str, Any]) -> bool:
+    """Whether all tasks are numbers under a law for answers: comparisons are evaluated in their own way."""
+    from sottovoce.privacy.laws import answer_laws
+
+    numbers = all("chances" not in entry for entry in results["results"])
+    return numbers and results["guarantee"]["noise"].partition(":")[0] in answer_laws()
+
+
 @contextmanager
 def _draft_explained(client: "OperatorClient", campaign: str) -> Iterator[None]:
     """Say that a campaign is a draft; the server does not reveal drafts where anybody may ask."""
@@ -81,8 +89,11 @@ def _draft_explained(client: "OperatorClient", campaign: str) -> Iterator[None]:
     try:
         yield
     except Problem as problem:
-        if problem.code == "not_found" and client.campaign(campaign)["state"] == "draft":
-            raise BadParameter(f"campaign {campaign!r}: it is a draft, which has no results; open it first") from None
+        with suppress(Problem):  # another operator's campaign may have public results, but its state is not public
+            if problem.code == "not_found" and client.campaign(campaign)["state"] == "draft":
+                raise BadParameter(
+                    f"campaign {campaign!r}: it is a draft, which has no results; open it first"
+                ) from None
         raise
 
 

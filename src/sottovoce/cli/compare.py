@@ -45,22 +45,25 @@ def compare(
 
     from sottovoce.claims.writing import check_place, write_table
     from sottovoce.cli.methods import method_name
+    from sottovoce.lab.compare import NONE, nothing_to_compare, sets_in, simulated
     from sottovoce.lab.compare import compare as compared
-    from sottovoce.lab.compare import sets_in, simulated
 
     if out:
         check_place(out)
+    laws = _list(noise) or [NONE]
     names = [method_name(text) for text in _list(methods)]
-    chosen = _list(worlds) if worlds is not None else [] if data else ["synthetic"]
+    chosen = _list(worlds) or ([] if data else ["synthetic"])
     crowds = [simulated(name, participants, objects, error_rate) for name in chosen]
     for folder in data or ():
         crowds += sets_in(folder, kind.value if kind else None)
     with progress_bar() as progress:
         task = progress.add_task("comparing", total=None)
         rows = compared(
-            crowds, names or None, _list(noise), runs, seed,
+            crowds, names or None, laws, runs, seed,
             progress=lambda what, done, total: progress.update(task, description=what),
         )  # fmt: skip
+    if not rows:
+        raise nothing_to_compare(crowds, names, laws)
     if out:
         write_table(pa.Table.from_pylist(rows, schema=_schema(rows)), out)
     if json:
@@ -85,13 +88,6 @@ def _schema(rows: list[dict[str, Any]]) -> Any:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    if not rows:
-        console.print(
-            "Nothing to compare: noise is added to numbers only, and a method must fit the kind of the claims. Choose "
-            "other methods, or --noise none.",
-            highlight=False,
-        )
-        return
     for measures in (("mae", "rmse", "coverage"), ("accuracy",)):
         own = [row for row in rows if measures[0] in row]
         if not own:

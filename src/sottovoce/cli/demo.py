@@ -15,7 +15,8 @@ _ROWS = 8  # of the table of errors
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the data and the pictures.")] = Path("demo"),
     seed: Annotated[
-        int, typer.Option(help="The same seed gives the same building and walkers; new noise is drawn each time.")
+        int,
+        typer.Option(min=0, help="The same seed gives the same building and walkers; new noise is drawn each time."),
     ] = 1,
     whole_range: Annotated[
         bool,

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Set
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
     from sottovoce.discovery import Checkpoint, State
     from sottovoce.engines import Engine
 
+_OF_COMPARISONS = {
+    "claims", "noise", "user", "object", "skip_bad", "range", "truth", "out", "weights", "level", "json",
+}  # fmt: skip
+_OF_READING = {
+    "user", "duplicates", "skip_bad", "decimal", "strip_units", "encoding", "left_out", "kind", "choices",
+}  # fmt: skip
+
 
 class TargetOption(StrEnum):
     VALUE = "value"
@@ -47,6 +55,7 @@ class EngineOption(StrEnum):
 
 @grouped
 def discover(
+    context: typer.Context,
     claims: Annotated[
         str,
         typer.Argument(
@@ -146,12 +155,25 @@ def discover(
     from sottovoce.claims.blocks import is_pack
     from sottovoce.claims.writing import check_file, check_place, write_table
     from sottovoce.comparisons.table import is_comparisons
-    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, discovered, known_among, make_method, takes
+    from sottovoce.discovery import METHODS, Checkpoint, discovered, known_among, make_method, takes
     from sottovoce.discovery.base import check_level
     from sottovoce.discovery.comparison import Comparison
     from sottovoce.lab.plots import check_picture, draw_discovery
 
     check_level(level)
+    packed, of_comparisons = is_pack(claims), is_comparisons(claims)
+    if of_comparisons:
+        ignored = context.params.keys() - _OF_COMPARISONS
+        _refuse_ignored(
+            context, ignored, f"{claims} holds comparisons, and this option is not for comparisons; omit it"
+        )
+    if packed:
+        _refuse_ignored(
+            context,
+            _OF_READING if truth or known else _OF_READING | {"object", "value"},
+            f"{claims} is a pack, and this option is not for packs; omit it here, because `sottovoce claims pack` "
+            "decides how claims are read",
+        )
     names = {"object": columns.object, "value": columns.value}  # in files of truths too
     for path in (out, weights):
         if path:
@@ -163,17 +185,7 @@ def discover(
         check_place(report, (".html",))
     if checkpoint:
         check_file(checkpoint)
-    if is_comparisons(claims):
-        for name, option in (
-            ("--method", method), ("--plot", plot), ("--report", report), ("--checkpoint", checkpoint),
-            ("--resume", resume or None), ("--known", known), ("--target", target), ("--decay", decay),
-            ("--kind", kind), ("--choices", choices), ("--left-out", left_out),
-        ):  # fmt: skip
-            if option not in (None, DEFAULT):
-                given = name if option is True else f"{name} {option}"
-                raise BadParameter(
-                    f"{given}: {claims} holds comparisons, and this option is not for comparisons; omit it"
-                )
+    if of_comparisons:
         discover_comparisons(
             claims, noise=noise, range=range, user=columns.user, object=columns.object, skip_bad=cleaning.skip_bad,
             truth=truth, out=out, weights=weights, level=level, json=json,
@@ -181,7 +193,7 @@ def discover(
         return
     if range is not None:
         raise BadParameter(f"--range {range}: only comparisons have a range (columns cuts and level); omit it")
-    chosen, packed = method_name(method), is_pack(claims)
+    chosen = method_name(method)
     if chosen == ALL:
         _refuse_with_all(
             known=known,
@@ -206,10 +218,6 @@ def discover(
     if chosen != ALL and known is not None and not METHODS[chosen].takes_known and METHODS[chosen].kinds == ("number",):
         learning = " or ".join(name for name, one in METHODS.items() if one.takes_known and "number" in one.kinds)
         raise BadParameter(f"--known {known}: {chosen} cannot use known truths; give --method {learning}")
-    if packed and left_out is not None:
-        raise BadParameter(
-            f"--left-out {left_out}: rows are left out when a pack is made; give it to `sottovoce claims pack` instead"
-        )
     if spark_master is not None and engine is not EngineOption.SPARK:
         raise BadParameter(f"--spark-master {spark_master}: only Spark has a master; add --engine spark")
     if checkpoint is None and packed and chosen != ALL and os.access(claims, os.W_OK):
@@ -305,6 +313,14 @@ def discover(
     for path in (out, weights, plot, left_out, report):
         if path:
             notes.print(f"wrote {escape(str(path))}", highlight=False)
+
+
+def _refuse_ignored(context: typer.Context, ignored: Set[str], why: str) -> None:
+    """Refuse options that would be ignored, unless they have their default value."""
+    for option in context.command.get_params(context):
+        given = context.params.get(option.name or "")
+        if option.name in ignored and given != option.default:
+            raise BadParameter(f"{option.opts[0]}{'' if given is True else f' {given}'}: {why}")
 
 
 def _refuse_with_all(**options: Any) -> None:

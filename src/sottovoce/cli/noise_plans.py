@@ -92,7 +92,7 @@ def plan(
     plot: Annotated[
         Path | None, typer.Option(help="Plot error against ε, one line per law (.png, .svg, .pdf).")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulations.")] = 0,
     json: JsonOption = False,
 ) -> None:
     """Find the noise law that keeps a promise at the least cost in accuracy.

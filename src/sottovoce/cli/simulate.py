@@ -78,7 +78,7 @@ def simulate(
     liars: Annotated[
         float, typer.Option(help="With --range: share of people who always answer 'higher', without noise.")
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same crowd.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same crowd.")] = 0,
     url: Annotated[
         str | None,
         typer.Option(help="Address of a running server: everybody takes part in a campaign there, with real devices."),

@@ -108,6 +108,29 @@ def compare(
     return rows
 
 
+def nothing_to_compare(crowds: Sequence[Crowd], methods: Sequence[str], laws: Sequence[str]) -> BadParameter:
+    """Why there are no rows, and which methods and laws there are for these crowds."""
+    drawn = [crowd.draw(np.random.default_rng(0))[0] for crowd in crowds]
+    fitting = {name: None for claims in drawn for name in _fitting(claims)}
+    others = bool(methods) and fitting.keys().isdisjoint(methods)
+    wrong, rules, fixes = [], [], []
+    if others:
+        wrong.append(f"methods {', '.join(methods)}")
+        rules.append("these claims need other methods")
+        fixes.append(f"choose among {', '.join(fitting)}")
+    if NONE not in laws and not (others and any(claims.kind == "number" for claims in drawn)):
+        wrong.append(f"noise {', '.join(laws)}")
+        rules.append("noise is added to numbers only")
+        fixes.append("give --noise none")
+    return BadParameter(
+        f"{' with '.join(wrong)}: there is nothing to compare, because {' and '.join(rules)}; {', and '.join(fixes)}"
+    )
+
+
+def _fitting(claims: Claims) -> dict[str, Any]:
+    return methods_for(claims.kind, claims.answers is None or claims.answers.one_list)
+
+
 def _rows(
     crowd: Crowd, text: str, law: NoiseLaw | None, methods: Sequence[str] | None, runs: int, seed: int, level: float
 ) -> list[dict[str, Any]]:
@@ -119,7 +142,7 @@ def _rows(
             if claims.kind != "number":
                 return []
             claims = claims.with_values(law.simulate(claims.values, claims.users, rng), noise=str(law))
-        fitting = methods_for(claims.kind, claims.answers is None or claims.answers.one_list)
+        fitting = _fitting(claims)
         for name in methods or METHODS:
             if name in fitting:
                 measured.setdefault(name, []).append(_measures(name, claims, known, str(law) if law else None, level))
