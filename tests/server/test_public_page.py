@@ -101,7 +101,7 @@ def test_the_promise_stands_there_in_words_and_figures(shared, campaign, page):
 
 
 def test_a_task_with_too_few_claims_is_named_without_its_truth(page):
-    assert "Tasks not shown: 1 of 3. The truth of a task is shown once the task has 5 claims" in page.text
+    assert "Truths not shown: 1 of 3. The truth of a task is shown once the task has 5 claims" in page.text
     assert "Hallway 2 too few claims 0" in page.text
     assert "77.7" not in page.text
 
@@ -128,7 +128,7 @@ def test_where_every_claim_counts_at_once_there_is_no_talk_of_steps(start_local)
     server.report(campaign, token, server.body(campaign, {"hall-0": 100}))
     server.recompute()
     found = Page(server.client.get(address)).text
-    assert "Tasks not shown: 2 of 3." in found
+    assert "Truths not shown: 2 of 3." in found
     assert "in steps" not in found
     assert "single out" not in found
     nobody = server.opened()
