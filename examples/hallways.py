@@ -73,7 +73,7 @@ for option in plans:
     )
 print(plans[0].sentence())
 
-# %% The same crowd, as the server would see it: with so few readings per hallway, little of the noise averages out
+# %% The same crowd, as the server would see it: readings per hallway are few, so little of the noise averages out
 law = plans[0].law
 noisy = world.with_simulated_noise(law, seed=2).claims
 for method in (sv.NoiseAware(noise=law), sv.CRH(), sv.Mean()):

@@ -128,7 +128,7 @@ def test_a_campaign_of_comparisons_with_sets_is_refused_before_consent_and_befor
             participant.join(link, agree=lambda *terms: asked.append(terms))
         assert (problem.value.code, asked) == ("bad_manifest", [])
         # An older version of the device has joined.
-        monkeypatch.setattr(Manifest, "compares_with_sets", False)
+        monkeypatch.setattr(Manifest, "check_comparisons", lambda manifest: None)
         participant.join(link)
         server.cuts = listed(hall=[[1, 3, 9]], stairs=[[1, 3, 9]])
         fetched(participant)

@@ -79,7 +79,7 @@ class Cleaning:
     def cleaned(self, columns: "Columns", value: str, source: str, units: dict[str, int] | None = None) -> "Columns":
         """The same columns, with values as this package writes numbers; other text becomes null or stays unchanged.
 
-        ``units`` counts the units in all rows read so far; those of these rows are added.
+        ``units`` counts the units in all earlier rows; those of these rows are added.
         """
         texts = columns.values
         if not self.of_values or not isinstance(texts, pa.Array | pa.ChunkedArray):

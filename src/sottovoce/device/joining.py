@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from sottovoce.device.client import Client
 from sottovoce.device.quotas import refuse_if_full
-from sottovoce.device.release import check_answerable, drawn_order
+from sottovoce.device.release import drawn_order
 from sottovoce.device.sanity import check_promise
 from sottovoce.device.store import Membership, ParticipantFile
 from sottovoce.privacy.sampler import ByteStream
@@ -79,7 +79,7 @@ def _offered(link: InvitationLink, client: Client, trust_server: bool) -> Manife
         raise Problem(
             mistake.code, mistake.detail, fix="tell the operator, or use a newer version of sottovoce"
         ) from None
-    check_answerable(manifest)
+    manifest.check_comparisons()
     if manifest.campaign != campaign:
         raise Problem("bad_answer", f"campaign {campaign!r}: its manifest belongs to campaign {manifest.campaign!r}")
     return manifest

@@ -61,16 +61,6 @@ def release(
     return file.release(campaign, draw, readings if keep_readings else {})
 
 
-def check_answerable(manifest: Manifest) -> None:
-    """Refuse a campaign whose readings no device could release."""
-    if manifest.compares_with_sets:
-        raise Problem(
-            "bad_manifest",
-            f"noise {manifest.laws['number']}: a comparison reports one level, so its law has no SIZE",
-            fix="tell the operator",
-        )
-
-
 def drawn_order(manifest: Manifest, stream: ByteStream) -> list[int]:
     """A random order of all tasks, by place. It is drawn once, before any reading is known.
 
@@ -218,7 +208,7 @@ def _check(
             f"{counted(len(readings), 'reading')}: campaign {campaign!r} accepts {manifest.most_answers} per "
             "participant" + (f", and you have released {len(released)} before" if released else ""),
         )
-    check_answerable(manifest)
+    manifest.check_comparisons()
     limits = file.limits  # the participant may have tightened them since joining
     limits.check(membership.promise)
     check_promise(manifest, membership.promise)  # an older version may have computed it wrongly

@@ -133,10 +133,11 @@ class Manifest(Document):
         """Whether a number is compared with cuts, so that its readings are levels."""
         return task.kind == "number" and self.part_of(task).cells is not None
 
-    @property
-    def compares_with_sets(self) -> bool:
-        """Whether a comparison would report several levels. Such a manifest is valid, but nobody can take part."""
-        return any(self.is_compared(task) and self.part_of(task).cells_reported > 1 for task in self.tasks)
+    def check_comparisons(self, fix: str = "tell the operator") -> None:
+        """Refuse comparisons that would report several levels: the manifest is valid, but nobody can take part."""
+        if any(self.is_compared(task) and self.part_of(task).cells_reported > 1 for task in self.tasks):
+            rule = "a comparison reports one level, so its law has no SIZE"
+            raise Problem("bad_manifest", f"noise {self.laws['number']}: {rule}", fix=fix)
 
     def words(self, text: Text, language: str = "") -> str:
         """A text of this campaign, in this language if there is one, otherwise in the campaign's own."""

@@ -249,12 +249,7 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
 
 def _check_for_devices(manifest: Manifest) -> None:
     """Refuse a valid manifest that no device could accept. A draft of an older version may have one."""
-    if manifest.compares_with_sets:
-        raise Problem(
-            "bad_manifest",
-            f"noise {manifest.laws['number']}: a comparison reports one level, so its law has no SIZE",
-            fix="leave SIZE out, as in response:1",
-        )
+    manifest.check_comparisons(fix="leave SIZE out, as in response:1")
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",

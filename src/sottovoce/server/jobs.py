@@ -140,7 +140,7 @@ class Jobs:
         enough = new >= max(_ENOUGH_CHANGES, _ENOUGH_SHARE * campaign.computed)
         if enough and time.monotonic() >= self._not_before:
             return True
-        # The cuts that the next participants compare with should follow the answers so far.
+        # The cuts that the next participants compare with should follow the latest answers.
         few = new >= max(self._settings.least_claims, _COMPARED_SHARE * campaign.computed)
         if few and time.monotonic() >= self._not_before and self._compares(campaign.key):
             return True
